@@ -14,12 +14,7 @@ if TYPE_CHECKING:
     from gradcheck.engine.autograd import grad, tensor
     from gradcheck.engine.factories import manual_seed
     from gradcheck.engine.function import Function
-    from gradcheck.engine.recording import (
-        enable_grad,
-        is_grad_enabled,
-        no_grad,
-        set_grad_enabled,
-    )
+    from gradcheck.engine.recording import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
     from gradcheck.engine.tensor import Tensor
     from gradcheck.testing import check
 
@@ -56,7 +51,7 @@ def load_ipython_extension(shell: Any) -> None:
 def __dir__() -> list[str]:
     """The public names and every op: a star import brings the first alone, `sum` stays Python's."""
     ops = import_module("gradcheck.ops").everything()
-    return sorted({*__all__, *_ASKED, *_DTYPES, *_factories(), *ops, "__version__"})
+    return sorted({*__all__, *_ASKED, *_DTYPES, *_list_factories(), *ops, "__version__"})
 
 
 def __getattr__(name: str) -> Any:
@@ -73,7 +68,9 @@ def __getattr__(name: str) -> Any:
         return import_module("numpy").dtype(_DTYPES[name])
     if name in _ASKED:
         return getattr(import_module("numpy"), name)
-    found = _factories().get(name) or import_module("gradcheck.ops.pytorch").find_pytorchs(name)
+    found = _list_factories().get(name) or import_module("gradcheck.ops.pytorch").find_pytorchs(
+        name
+    )
     if found is None:
         close = get_close_matches(name, dir(import_module("gradcheck")), n=1)
         meant = f"did you mean `{close[0]}`? " if close else ""
@@ -82,6 +79,6 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-def _factories() -> dict[str, Any]:
+def _list_factories() -> dict[str, Any]:
     """`ones`, `randn` and their like."""
     return import_module("gradcheck.engine.factories").FACTORIES  # type: ignore[no-any-return]

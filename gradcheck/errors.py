@@ -31,11 +31,11 @@ class Complaint:
         if not self.source:
             return head
         start = max(self.column, 1) - 1
-        shown, start, end = window(self.source, start, start + max(self.width, 1))
+        shown, start, end = cut_window(self.source, start, start + max(self.width, 1))
         return f"{head}\n    {shown}\n    {' ' * start}{'^' * (end - start)}"
 
 
-def window(line: str, start: int, end: int) -> tuple[str, int, int]:
+def cut_window(line: str, start: int, end: int) -> tuple[str, int, int]:
     """The part of a long line around a place, and where the place is in it; dots stand for ends."""
     if len(line) <= LONG_LINE:
         return line, start, end
@@ -56,7 +56,7 @@ def underline(source: str, span: tuple[int, int] | None, indent: str = "      ")
     dedent = len(line) - len(line.lstrip())
     column = span[0] - start - dedent
     width = max(1, min(span[1] - span[0], len(line) - dedent - column))
-    shown, first, last = window(line.strip(), column, column + width)
+    shown, first, last = cut_window(line.strip(), column, column + width)
     return [indent + shown, indent + " " * first + "~" * (last - first)]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from gradcheck.engine.autograd import grad as _grad
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import enable_grad
-from gradcheck.engine.tape import Leaf, reachable
+from gradcheck.engine.tape import Leaf, list_reachable
 from gradcheck.ops import TABLE
 from gradcheck.ops.shapes import as_tuple
 from gradcheck.values import Routine, Value
@@ -33,7 +33,7 @@ def grad(func: Routine, argnums: Places = 0) -> Routine:
                 "Expected f(*args) to return a scalar tensor, got tensor with "
                 f"{y.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
-        return _like(argnums, _settle(_pull((y,), own, (None,)), own))
+        return _restore_layout(argnums, _settle(_pull((y,), own, (None,)), own))
 
     return gradient
 
@@ -43,8 +43,8 @@ def jacrev(func: Routine, argnums: Places = 0) -> Routine:
 
     def jacobian(*args: Value, **kwargs: Value) -> Value:
         own, made = _call(func, argnums, args, kwargs)
-        rows = (_like(argnums, _settle(_rows(y, own), own)) for y in as_tuple(made))
-        return _like(made, tuple(rows))
+        rows = (_restore_layout(argnums, _settle(_list_rows(y, own), own)) for y in as_tuple(made))
+        return _restore_layout(made, tuple(rows))
 
     return jacobian
 
@@ -67,7 +67,7 @@ def vjp(func: Routine, *primals: Value) -> tuple[Value, Routine]:
         given = cotangents[0] if isinstance(cotangents[0], tuple) else cotangents
         return _settle(_pull(ys, own, given), own)
 
-    return _like(made, _settle(ys, own)), back
+    return _restore_layout(made, _settle(ys, own)), back
 
 
 def jvp(func: Routine, primals: Tensors, tangents: Tensors) -> tuple[Value, Value]:
@@ -79,10 +79,12 @@ def jvp(func: Routine, primals: Tensors, tangents: Tensors) -> tuple[Value, Valu
     ys = as_tuple(made)
     us = tuple(tensor(np.zeros(y.shape), requires_grad=True) for y in ys)
     slopes = _pull(_pull(ys, own, us), us, tangents)
-    return _like(made, _settle(ys, own)), _like(made, _settle(slopes, (*own, *us)))
+    return _restore_layout(made, _settle(ys, own)), _restore_layout(
+        made, _settle(slopes, (*own, *us))
+    )
 
 
-def _like(given: Value, values: Tensors) -> Value:
+def _restore_layout(given: Value, values: Tensors) -> Value:
     return values if isinstance(given, tuple) else values[0]
 
 
@@ -106,7 +108,7 @@ def _pull(ys: Tensors, xs: Tensors, gs: Tensors) -> Tensors:
 
 
 @enable_grad
-def _rows(y: Value, xs: Tensors) -> Tensors:
+def _list_rows(y: Value, xs: Tensors) -> Tensors:
     """d(y)/d(x) for each x, of y's shape and then x's."""
     line = y.reshape(-1)
     rows = [_pull((line[k],), xs, (None,)) for k in range(y.size)]
@@ -122,7 +124,7 @@ def _settle(found: Tensors, own: Tensors) -> Tensors:
     mine = {x._step() for x in own}
 
     def is_alone(t: Value) -> bool:
-        below = reachable([t._step()])
+        below = list_reachable([t._step()])
         return all(step in mine for step in below if isinstance(step, Leaf))
 
     return tuple(t.detach() if t.requires_grad and is_alone(t) else t for t in found)

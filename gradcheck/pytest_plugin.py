@@ -89,16 +89,16 @@ class ProblemItem(pytest.Item):
 
     def runtest(self) -> None:
         """Raise ProblemFailed with everything that is wrong with the problem."""
-        from gradcheck.grading.key import NoKey, key  # noqa: PLC0415
-        from gradcheck.grading.marking import faults  # noqa: PLC0415
-        from gradcheck.report.judgements import fault_words  # noqa: PLC0415
+        from gradcheck.grading.key import NoKey, make_key  # noqa: PLC0415
+        from gradcheck.grading.marking import find_faults  # noqa: PLC0415
+        from gradcheck.report.judgements import format_fault  # noqa: PLC0415
 
         try:
-            found = faults(key(self.problem))
+            found = find_faults(make_key(self.problem))
         except NoKey as error:
             raise ProblemFailed(str(error)) from None
         if found:
-            raise ProblemFailed("\n".join(f"  {fault_words(fault)}" for fault in found))
+            raise ProblemFailed("\n".join(f"  {format_fault(fault)}" for fault in found))
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
         """The faults alone; a traceback only for what nobody expected."""

@@ -5,14 +5,14 @@ import pytest
 from gradcheck.errors import OutOfBudget
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key
-from gradcheck.grading.marking import faults
+from gradcheck.grading.marking import find_faults
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.mistakes.training import TRAINING, WRITTEN
 from gradcheck.mistakes.whole_answer import TYPING
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem import Problem, is_training, load_text
-from gradcheck.problem.draw import given_point
-from gradcheck.texts.forms import matrix_forms
+from gradcheck.problem.draw import draw_given_point
+from gradcheck.texts.forms import write_matrix_forms
 from gradcheck.verdict.consult import consult
 from tests.support.grading import self_test
 from tests.support.shipped import PROBLEMS, SETS, prepared
@@ -27,7 +27,7 @@ def test_a_problem_can_be_handed_out(name):
         assert verdict.verdict == "agree"
         assert [o.name for o in verdict.opinions.values() if o.abstains] == []
     assert ready.run is not None or len(ready.points) >= 5
-    assert faults(ready) == []
+    assert find_faults(ready) == []
     if not is_training(ready.problem) and any(i.shape for i in ready.problem.inputs.values()):
         forms_are_right_answers(ready)
 
@@ -35,7 +35,7 @@ def test_a_problem_can_be_handed_out(name):
 def forms_are_right_answers(ready):
     """One value has a cotangent, which an answer cannot name."""
     point, problem = ready.points[0], ready.problem
-    found = matrix_forms(problem, point, reverse(problem.case(point)).gradients)
+    found = write_matrix_forms(problem, point, reverse(problem.case(point)).gradients)
     parts = {part.name: part for part in problem.parts}
     without = problem.id == "cotangent-first" or problem.has_rows
     assert set(found) == (set() if without else set(parts))
@@ -129,6 +129,6 @@ def test_a_list_as_the_value_is_an_array():
     """A program that ends in a list has the array of it as its value, and the opinions agree."""
     text = "id: row\ninputs: {x: 0.5}\nprogram: '[x, x**2]'\ncotangent: [1.0, 2.0]\n"
     problem = load_text(text).problems[0]
-    verdict = consult(problem.case(given_point(problem)))
+    verdict = consult(problem.case(draw_given_point(problem)))
     assert verdict.verdict == "agree"
     assert float(verdict.parts["x"].gradient.value) == 3.0

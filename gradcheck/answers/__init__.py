@@ -19,7 +19,7 @@ How a formula is read, where people differ:
   it might part thousands. `2e3` is 2000; where an input is called e, it is refused.
 
 What was decided or left out is noted, and what was understood is always echoed. What is in doubt
-can be read again with the doubt turned (`other_readings`), or with other brackets (`rebracket`).
+can be read again with the doubt turned (`list_other_readings`) or other brackets (`rebracket`).
 
 A text goes through `tokens` (plain characters first, each with its place) and `outline` (what
 stands around, definitions, steps, `cases`); one parser (`operands`, `calls`, `grammar`) builds the
@@ -27,9 +27,9 @@ tree. Text is never evaluated: the tree is built node by node from a closed voca
 """
 
 from gradcheck.answers.answer import Entries, NumberList, Plain, read_answer
-from gradcheck.answers.formula import Formula, other_readings, read_formula
+from gradcheck.answers.formula import Formula, list_other_readings, read_formula
 from gradcheck.answers.outline import WorkingStep
-from gradcheck.answers.tree import echo, misfit
+from gradcheck.answers.tree import describe_misfit, echo
 from gradcheck.answers.words import ALIASES, FUNCTIONS
 
 __all__ = [
@@ -40,9 +40,9 @@ __all__ = [
     "NumberList",
     "Plain",
     "WorkingStep",
+    "describe_misfit",
     "echo",
-    "misfit",
-    "other_readings",
+    "list_other_readings",
     "read_answer",
     "read_formula",
 ]

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 
 from gradcheck.answers.formula import CONSTANTS, Formula, read_formula
-from gradcheck.answers.tree import decimal, number
+from gradcheck.answers.tree import read_number, write_decimal
 from gradcheck.errors import Complaint, TextError
 
 LEVELS, NUMBERS, FORMULAS, BITS = 8, 1_000_000, 1_000, 1_330
@@ -75,7 +75,7 @@ def read_answer(
         if value is None or isinstance(value, bool):
             return Plain(value)
         if not isinstance(value, str):
-            return _array(value, read)
+            return _read_array(value, read)
     word = value.strip()
     node = GRAPH_NODE.fullmatch(word)
     if word not in names and (node or word.lower() in WORDS):
@@ -83,48 +83,47 @@ def read_answer(
     formula = read(value)
     if not isinstance(formula.tree.body, ast.List):
         return formula
-    found = _array(_pieces(formula, formula.tree.body), read)
+    found = _read_array(_read_entries(formula, formula.tree.body), read)
     if isinstance(found, NumberList):
         return replace(found, notes=formula.notes)
     first = replace(found.formulas[0], notes=formula.notes)
     return replace(found, formulas=(first, *found.formulas[1:])) if formula.notes else found
 
 
-def _pieces(formula: Formula, node: ast.expr) -> object:
-    """The entries of a typed list."""
+def _read_entries(formula: Formula, node: ast.expr) -> object:
     if isinstance(node, ast.List):
-        return [_pieces(formula, entry) for entry in node.elts]
+        return [_read_entries(formula, entry) for entry in node.elts]
     return formula.piece(node)
 
 
-def _array(value: object, read: Reader) -> NumberList | Entries:
+def _read_array(value: object, read: Reader) -> NumberList | Entries:
     shape: list[int] = []
     inner = value
     while isinstance(inner, list | tuple):
         shape.append(len(inner))
         if len(shape) > LEVELS:
-            raise _complaint((), f"lists nested more than {LEVELS} deep", "give fewer levels")
+            raise _make_complaint((), f"lists nested more than {LEVELS} deep", "give fewer levels")
         if math.prod(max(size, 1) for size in shape) > NUMBERS:
-            raise _complaint((), f"more than {NUMBERS:,} numbers", "give a formula")
+            raise _make_complaint((), f"more than {NUMBERS:,} numbers", "give a formula")
         inner = inner[0] if inner else 0
     due = tuple(shape)
-    entries = [_entry(entry, place, read) for place, entry in _walk(value, due, ())]
+    entries = [_read_entry(entry, place, read) for place, entry in _walk(value, due, ())]
     if sum(isinstance(entry, Formula) for entry in entries) > FORMULAS:
         message = f"more than {FORMULAS} formulas in one answer"
-        raise _complaint((), message, "give one formula, or numbers")
-    numbers = [n for e in entries if (n := _bare(e) if isinstance(e, Formula) else e)]
+        raise _make_complaint((), message, "give one formula, or numbers")
+    numbers = [n for e in entries if (n := _read_number(e) if isinstance(e, Formula) else e)]
     if len(numbers) == len(entries):
         return NumberList(due, tuple(n for n, _ in numbers), tuple(half for _, half in numbers))
     return Entries(due, tuple(e if isinstance(e, Formula) else read(_write(*e)) for e in entries))
 
 
-def _bare(formula: Formula) -> Number | None:
-    value = number(formula.tree.body)
+def _read_number(formula: Formula) -> Number | None:
+    value = read_number(formula.tree.body)
     return None if value is None else (Fraction(value), formula.half_unit)
 
 
 def _write(value: Fraction, half_unit: Fraction | None) -> str:
-    return str(value.numerator) if half_unit is None else decimal(value)
+    return str(value.numerator) if half_unit is None else write_decimal(value)
 
 
 def _walk(
@@ -140,12 +139,12 @@ def _walk(
         came = f"a list of {len(value)}" if isinstance(value, list | tuple) and below else "a list"
         due = f"a list of {below[0]}" if below else "a number"
         message = f"{due} is due, {came if listed else 'a single value'} came"
-        raise _complaint(place, message, "make all rows equally long")
+        raise _make_complaint(place, message, "make all rows equally long")
     else:
         yield place, value
 
 
-def _entry(value: object, place: tuple[int, ...], read: Reader) -> Formula | Number:
+def _read_entry(value: object, place: tuple[int, ...], read: Reader) -> Formula | Number:
     match value:
         case Formula():
             return value
@@ -154,34 +153,34 @@ def _entry(value: object, place: tuple[int, ...], read: Reader) -> Formula | Num
                 return read(value)
             except TextError as error:
                 fault = error.complaints[0]
-                placed = replace(fault, message=_where(place) + fault.message)
+                placed = replace(fault, message=_describe_place(place) + fault.message)
                 raise TextError([placed]) from None
         case bool() | None | dict():
             came = {bool: "a truth value", dict: "a mapping"}.get(type(value), "nothing")
         case int():
             if value.bit_length() > BITS:
-                raise _complaint(place, "a number of hundreds of digits", "round it")
+                raise _make_complaint(place, "a number of hundreds of digits", "round it")
             return Fraction(value), None
         case float():
-            return _float(value, place)
+            return _read_float(value, place)
         case _:
             came = type(value).__name__
-    raise _complaint(place, f"a number or a formula is due, {came} came", "give a number")
+    raise _make_complaint(place, f"a number or a formula is due, {came} came", "give a number")
 
 
-def _float(value: float, place: tuple[int, ...]) -> tuple[Fraction, Fraction]:
+def _read_float(value: float, place: tuple[int, ...]) -> tuple[Fraction, Fraction]:
     """What was typed, and half a unit of its last digit."""
     if not math.isfinite(value):
-        raise _complaint(place, f"{value} is no finite number", "give a finite number")
+        raise _make_complaint(place, f"{value} is no finite number", "give a finite number")
     exact = getattr(value, "exact", None)
-    written = decimal(exact) if isinstance(exact, Fraction) else repr(float(value))
+    written = write_decimal(exact) if isinstance(exact, Fraction) else repr(float(value))
     digits = Decimal(repr(float(value)) if written[0] == "(" else written)
     return Fraction(digits), Fraction(10) ** int(digits.as_tuple().exponent) / 2
 
 
-def _where(place: tuple[int, ...]) -> str:
+def _describe_place(place: tuple[int, ...]) -> str:
     return f"entry {''.join(f'[{index}]' for index in place)}: " if place else ""
 
 
-def _complaint(place: tuple[int, ...], message: str, cure: str) -> TextError:
-    return TextError([Complaint(_where(place) + message, cure)])
+def _make_complaint(place: tuple[int, ...], message: str, cure: str) -> TextError:
+    return TextError([Complaint(_describe_place(place) + message, cure)])

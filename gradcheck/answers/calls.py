@@ -19,7 +19,7 @@ from gradcheck.answers.operands import (
     Operands,
     is_power,
 )
-from gradcheck.answers.tokens import Token, closing_at, spell
+from gradcheck.answers.tokens import Token, find_closing, spell
 from gradcheck.answers.tree import (
     ATOM,
     OPERATORS,
@@ -28,12 +28,12 @@ from gradcheck.answers.tree import (
     bracket,
     broadcast,
     echo,
-    identity,
+    find_identity,
+    find_rows,
     is_square,
     is_turned,
-    number,
-    product_shape,
-    rows_named,
+    multiply_shapes,
+    read_number,
 )
 from gradcheck.answers.words import (
     ARITY,
@@ -43,7 +43,7 @@ from gradcheck.answers.words import (
     SUBMODULES,
     WRAPPERS,
     Meaning,
-    hints,
+    list_hints,
     segment,
 )
 from gradcheck.errors import TextError
@@ -108,7 +108,7 @@ class Calls(Operands):
         self.note(f"{token.text} is read as {echo(found)}, counted from one")
         return found
 
-    def capital_sigma(self, token: Token) -> ast.expr:
+    def read_capital_sigma(self, token: Token) -> ast.expr:
         """`Σ_i x_i` as `∑_i x_i`, where no input is called so."""
         kind = "op" if token.text == "Σ_" else "word"
         below = Token(kind, token.text[1:], token.start + 1, token.end)
@@ -153,7 +153,7 @@ class Calls(Operands):
         if self.sees("'", ahead=1):
             return self.fault(self.look(1), *NEVER["'"])
         sort = "function" if called and len(token.text) > 1 else "name"
-        cure = hints(self.words, token.text, called)
+        cure = list_hints(self.words, token.text, called)
         return self.fault(token, f"unknown {sort} {token.text}", cure)
 
     def segments(self, token: Token, ways: list[tuple[str, ...]]) -> ast.expr:
@@ -176,7 +176,7 @@ class Calls(Operands):
     def read_wrapped_list(self, _: Token) -> ast.expr:
         """`tensor([1, 2], dtype=torch.float64)`: the list alone."""
         self.at += 1
-        stop, opening = closing_at(self.tokens, self.at), self.step()
+        stop, opening = find_closing(self.tokens, self.at), self.step()
         found = self.list_()
         start = self.look().start
         if self.sees(","):
@@ -188,7 +188,7 @@ class Calls(Operands):
     def size(self, token: Token) -> ast.expr | None:
         """`n` as the length that most arrays begin with, `I` (`I_3`, `I_n`) as the identity."""
         start, square, said, axis = token.start, token.text[0] == "I", token.text[2:], 0
-        name = identity(self.shapes) if square else rows_named(self.shapes)
+        name = find_identity(self.shapes) if square else find_rows(self.shapes)
         length = int(said) if said.isdecimal() and self.arrays else None
         if length is None and square and name is None:
             if is_square(self.beside):
@@ -222,7 +222,7 @@ class Calls(Operands):
         if ARITY.get(function) != 1:
             raise self.fault(token, f"{said} needs its arguments first", f"write {said}(x)^2")
         exponent = self.factor(UNARY)
-        if number(exponent) != -1:
+        if read_number(exponent) != -1:
             call = self.apply_function(token, function)
             return self.combine(call, ast.Pow(), exponent, token.start)
         inverse = INVERSES.get(function)
@@ -380,7 +380,7 @@ class Calls(Operands):
                 said = "a dot between two vectors is read as their product"
             elif row and a == b and (is_turned(right) or not dotted):
                 said = MATRICES
-        elif a and b and product_shape(a, b) is not None:
+        elif a and b and multiply_shapes(a, b) is not None:
             entrywise = broadcast(a, b) is not None and len(a) == len(b)
             if not entrywise or self.doubt(self.is_linear_algebra()):  # in formulas of matrices
                 said = MATRICES
@@ -436,7 +436,7 @@ class Calls(Operands):
 
 UNDECLARED: list[tuple[re.Pattern[str], Callable[[Calls, Token], ast.expr | None]]] = [
     (re.compile(rf"(?:{'|'.join(WRAPPERS)}) \( \["), Calls.read_wrapped_list),
-    (re.compile(r"Σ(?:_| |. )"), Calls.capital_sigma),
+    (re.compile(r"Σ(?:_| |. )"), Calls.read_capital_sigma),
     (re.compile(rf"(?:{'|'.join(MODULES)}) \. \w"), Calls.module),
     (re.compile(r"(?:arc|ar|arg) \w"), Calls.inverse),
     (re.compile(rf"grad_fn |{OPERATOR.pattern}"), lambda parser, _: parser.derivative()),

@@ -7,7 +7,7 @@ the rows of `\begin{cases}`. Where no case holds there is no value: 0/0.
 import ast
 from collections.abc import Callable, Sequence
 
-from gradcheck.answers.tokens import UNEQUAL, Token, as_set, levels, parts_digits, split
+from gradcheck.answers.tokens import UNEQUAL, Token, as_set, count_levels, parts_digits, split
 from gradcheck.answers.words import Words
 
 IF = as_set("if for when at where with provided whenever wenn falls für si pour")
@@ -31,7 +31,7 @@ def by_cases(
 
     In an environment, or where there are several, a condition may stand without its `if`.
     """
-    if len(tokens) > 2 and tokens[0].text == "{" and 0 not in list(levels(tokens))[:-1]:
+    if len(tokens) > 2 and tokens[0].text == "{" and 0 not in list(count_levels(tokens))[:-1]:
         tokens = tokens[1:-1]
 
     def parts(k: int, _: Tokens) -> bool:
@@ -55,18 +55,18 @@ def by_cases(
     end = branches[-1][0][-1].end
     otherwise = _divide_zero(end) if branches[-1][1] else value(branches.pop()[0])
     for held, tests in reversed(branches):
-        alternatives = _alternatives(tests or ())
+        alternatives = _split_alternatives(tests or ())
         if not all(_has(each, COMPARED) for each in alternatives):
             return None
         nowhere = "".join(t.text.lower() for t in held) in UNDEFINED
         found = _divide_zero(held[-1].end) if nowhere else value(held)
         for test in reversed(alternatives):
             call = ast.Call(ast.Name("where", ast.Load()), [condition(test), found, otherwise], [])
-            otherwise = _place(call, held[0].start, held[-1].end)
+            otherwise = _place_tests(call, held[0].start, held[-1].end)
     return otherwise
 
 
-def _alternatives(tests: Tokens) -> list[list[Token]]:
+def _split_alternatives(tests: Tokens) -> list[list[Token]]:
     return [run for _, run in split(tests, lambda k, _: tests[k].text.lower() in OR) if run]
 
 
@@ -90,7 +90,7 @@ def _pair(
         elif run:
             if _compares(run, UNEQUAL):
                 return None
-            behind = _condition_behind(run, words, sure=len(runs) == 1)
+            behind = _read_condition_behind(run, words, sure=len(runs) == 1)
             found += [behind] if behind else []
             held = () if behind else run
     if held and (due or all(sort != "else" for sort, _ in runs)):
@@ -98,7 +98,7 @@ def _pair(
     return [*found, (held, None)] if held else found
 
 
-def _condition_behind(tokens: Tokens, words: Words, *, sure: bool) -> Branch | None:
+def _read_condition_behind(tokens: Tokens, words: Words, *, sure: bool) -> Branch | None:
     """`1 (x > 0)`: what holds, and its condition in brackets; `sure` of what is no factor."""
     opening = max((k for k, t in enumerate(tokens) if t.text == "("), default=0)
     inside = tokens[opening + 1 : -1]
@@ -122,13 +122,13 @@ def _sort(token: Token, words: Words, after: Tokens = ()) -> str:
 
 
 def _divide_zero(at: int) -> ast.expr:
-    zeros = [_place(ast.Constant(0), at, at) for _ in range(2)]
-    return _place(ast.BinOp(zeros[0], ast.Div(), zeros[1]), at, at)
+    zeros = [_place_tests(ast.Constant(0), at, at) for _ in range(2)]
+    return _place_tests(ast.BinOp(zeros[0], ast.Div(), zeros[1]), at, at)
 
 
-def _place(node: ast.expr, start: int, end: int) -> ast.expr:
+def _place_tests(node: ast.expr, start: int, end: int) -> ast.expr:
     if isinstance(node, ast.Call):
-        _place(node.func, start, end)
+        _place_tests(node.func, start, end)
     node.lineno = node.end_lineno = 1
     node.col_offset, node.end_col_offset = start, end
     return node
@@ -139,4 +139,4 @@ def _has(tokens: Tokens, signs: frozenset[str]) -> bool:
 
 
 def _compares(tokens: Tokens, signs: frozenset[str]) -> bool:
-    return any(t.text in signs and not k for t, k in zip(tokens, levels(tokens), strict=True))
+    return any(t.text in signs and not k for t, k in zip(tokens, count_levels(tokens), strict=True))

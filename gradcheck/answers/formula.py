@@ -14,9 +14,16 @@ import numpy as np
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import Reading
 from gradcheck.answers.outline import Outline, WorkingStep
-from gradcheck.answers.tokens import CLOSING, Token, closing_at, fault_at, levels, tokenize
-from gradcheck.answers.tree import echo, half_unit
-from gradcheck.answers.words import Words, vocabulary
+from gradcheck.answers.tokens import (
+    CLOSING,
+    Token,
+    count_levels,
+    find_closing,
+    make_fault,
+    tokenize,
+)
+from gradcheck.answers.tree import echo, find_half_unit
+from gradcheck.answers.words import Words, make_vocabulary
 from gradcheck.errors import ANSWER_EXPONENT, TextError
 
 LENGTH = 2_000  # characters
@@ -64,7 +71,7 @@ class Formula:
     @property
     def half_unit(self) -> Fraction | None:
         """Half a unit of the last digit of a bare decimal: 0.25 is known to within 0.005."""
-        return half_unit(self.tree.body)
+        return find_half_unit(self.tree.body)
 
     def piece(self, node: ast.expr) -> "Formula":
         return Formula(self.text, ast.Expression(node), ())
@@ -84,10 +91,10 @@ def read_formula(
     `single` says that one number is due, not a list: a bare `2,5` is then a decimal number. `by` is
     the name that a prime differentiates by in a step of working.
     """
-    return _read(text, vocabulary(names, functions, constants), single, by, frozenset())
+    return _read(text, make_vocabulary(names, functions, constants), single, by, frozenset())
 
 
-def other_readings(formula: Formula) -> Iterator[Formula]:
+def list_other_readings(formula: Formula) -> Iterator[Formula]:
     """The formula as another reader might have read it: one doubt turned, then all of them."""
     if formula.words is None or not formula.doubts:  # of a piece nothing is in doubt
         return
@@ -107,14 +114,14 @@ def other_readings(formula: Formula) -> Iterator[Formula]:
 def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]) -> Formula:
     if len(text) > LENGTH:
         cure = "simplify it first, or give numbers"
-        raise fault_at(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
+        raise make_fault(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
     tokens, notes = tokenize(text)
     reading = Reading(text, words, single, by, turned, notes=notes)
     outline = Outline(reading, tokens)
     try:
         body = outline.formula()
     except RecursionError:
-        raise fault_at(text, 0, "a formula of too many parts", "simplify it first") from None
+        raise make_fault(text, 0, "a formula of too many parts", "simplify it first") from None
     if single and isinstance(body, ast.List) and len(body.elts) == 1:
         body = body.elts[0]
         reading.notes.append("square brackets are read as round ones")
@@ -133,20 +140,20 @@ def check_limits(body: ast.expr, reading: Reading, tokens: int) -> None:
         if height > HEIGHT or parts > PARTS:
             limit = f"{HEIGHT} steps in a row" if height > HEIGHT else f"{PARTS:,} parts"
             message = f"a formula of more than {limit}"
-            raise fault_at(reading.typed, 0, message, "simplify it first, or give numbers")
+            raise make_fault(reading.typed, 0, message, "simplify it first, or give numbers")
         inside = [inner for node in level for inner in ast.iter_child_nodes(node)]
         level = [node for node in inside if isinstance(node, ast.expr | ast.keyword)]
     for power in reading.powers:
-        if (exponent := _size(power.right)) is None:
+        if (exponent := _bound_size(power.right)) is None:
             continue
-        base, at = _size(power.left) or (0.0, 0.0), power.right.col_offset
+        base, at = _bound_size(power.left) or (0.0, 0.0), power.right.col_offset
         message = "a number too long to be an answer"
         if not abs(exponent[0]) <= ANSWER_EXPONENT:
             message = f"an exponent beyond {ANSWER_EXPONENT:,}"
         elif base[1] * abs(exponent[0]) <= MAGNITUDE:
             continue
         width = max((power.right.end_col_offset or 0) - at, 1)
-        raise fault_at(reading.typed, at, message, "simplify it first", width)
+        raise make_fault(reading.typed, at, message, "simplify it first", width)
 
 
 @lru_cache
@@ -160,7 +167,7 @@ def _size_of_number(value: object) -> tuple[float, float] | None:
     return float(value if plain else np.float64(10) ** exponent), abs(exponent)
 
 
-def _size(node: ast.AST) -> tuple[float, float] | None:
+def _bound_size(node: ast.AST) -> tuple[float, float] | None:
     """A literal number as a float (perhaps infinite) and a bound on its decimal exponent."""
     if isinstance(node, ast.Name):
         return None
@@ -168,9 +175,9 @@ def _size(node: ast.AST) -> tuple[float, float] | None:
         return _size_of_number(node.value)
     match node:
         case ast.UnaryOp(op, operand):
-            inner = _size(operand)
+            inner = _bound_size(operand)
             return inner and (-inner[0] if isinstance(op, ast.USub) else inner[0], inner[1])
-        case ast.BinOp(left, op, right) if (a := _size(left)) and (b := _size(right)):
+        case ast.BinOp(left, op, right) if (a := _bound_size(left)) and (b := _bound_size(right)):
             with np.errstate(all="ignore"):
                 value = float(OPERATIONS[type(op)](a[0], b[0]))
             return value, a[1] * abs(b[0]) if isinstance(op, ast.Pow) else a[1] + b[1] + 1
@@ -201,7 +208,7 @@ def rebracket(formula: Formula) -> Iterator[Other]:
     that are there, or braces of LaTeX, leave no doubt.
     """
     tokens, words = formula.tokens, formula.words
-    missing = dict.fromkeys(pairs_missing(tokens, words)) if words is not None else ()
+    missing = dict.fromkeys(list_missing_pairs(tokens, words)) if words is not None else ()
     pieces = [pair for pair in missing if not _is_one_bracket(tokens, *pair)]
     if words is None or not pieces:
         return
@@ -233,10 +240,10 @@ def rebracket(formula: Formula) -> Iterator[Other]:
 
 
 def _is_one_bracket(tokens: Sequence[Token], first: int, last: int) -> bool:
-    return tokens[first].text in CLOSING and closing_at(tokens[: last + 1], first) == last
+    return tokens[first].text in CLOSING and find_closing(tokens[: last + 1], first) == last
 
 
-def pairs_missing(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
+def list_missing_pairs(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
     after = [*[token.text for token in tokens[1:]], ""]
     for at, token in enumerate(tokens):
         function = token.kind == "word" and is_function(token, words)
@@ -244,24 +251,24 @@ def pairs_missing(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
             continue
         opened = after[at] in {*CLOSING, "^"}
         if token.text in DIVISION or (not opened and (token.text in SIGNS or function)):
-            yield from _after(tokens, at, words)
+            yield from _pair_after(tokens, at, words)
         if function and not opened:
-            yield from _before_power(tokens, at, at)
+            yield from _pair_before_power(tokens, at, at)
         if function and after[at] == "^" and at + 3 < len(tokens):
-            last = next(_ends(tokens, at + 2), -1)
+            last = next(_find_ends(tokens, at + 2), -1)
             if last >= 0 and after[last] not in {"", *CLOSING}:
-                yield from _after(tokens, last, words)  # sec^2 x/a may be sec^2(x/a)
+                yield from _pair_after(tokens, last, words)  # sec^2 x/a may be sec^2(x/a)
         if token.text in ("/", "^"):
-            yield from _sums(tokens, at)
+            yield from _pair_sums(tokens, at)
     for at, token in enumerate(tokens[:-2]):
         if after[at] == "^" and token.kind in ENDS:
-            yield from _before_power(tokens, at, at + 2)
+            yield from _pair_before_power(tokens, at, at + 2)
 
 
-def _after(tokens: Sequence[Token], sign: int, words: Words) -> Iterator[Pair]:
+def _pair_after(tokens: Sequence[Token], sign: int, words: Words) -> Iterator[Pair]:
     """From after a sign to the end of each further factor, then of each further term."""
     found, text = 0, tokens[sign].text
-    for last in _ends(tokens, sign + 1):
+    for last in _find_ends(tokens, sign + 1):
         inside = tokens[sign + 1 : last + 1]
         if text != "/" and _is_set_apart(text, inside):
             return
@@ -284,9 +291,9 @@ def _is_set_apart(sign: str, inside: Sequence[Token]) -> bool:
     return any(a.text in ("+", "-") and a.spaced and b.spaced for a, b in pairwise(inside))
 
 
-def _sums(tokens: Sequence[Token], sign: int) -> Iterator[Pair]:
+def _pair_sums(tokens: Sequence[Token], sign: int) -> Iterator[Pair]:
     """The sum that stands before a sign, from where its level begins, or from a later term."""
-    level = [0, *levels(tokens[:sign])]  # before each token
+    level = [0, *count_levels(tokens[:sign])]  # before each token
     here = [at for at in range(sign) if level[at + 1] == level[-1]]
     parted = [at + 1 for at in here if level[at] < level[-1] or tokens[at].text in SEPARATORS]
     start = max(parted, default=0)
@@ -299,9 +306,9 @@ def _sums(tokens: Sequence[Token], sign: int) -> Iterator[Pair]:
             yield first, sign - 1
 
 
-def _before_power(tokens: Sequence[Token], start: int, first: int) -> Iterator[Pair]:
+def _pair_before_power(tokens: Sequence[Token], start: int, first: int) -> Iterator[Pair]:
     """From a token to what stands before the next power: `cos x` in cos x^2."""
-    for last in _ends(tokens, first):
+    for last in _find_ends(tokens, first):
         if last > start and last + 1 < len(tokens) and tokens[last + 1].text == "^":
             yield start, last
             return
@@ -309,9 +316,9 @@ def _before_power(tokens: Sequence[Token], start: int, first: int) -> Iterator[P
             return
 
 
-def _ends(tokens: Sequence[Token], first: int) -> Iterator[int]:
+def _find_ends(tokens: Sequence[Token], first: int) -> Iterator[int]:
     """Where a factor ends, up to the end of the bracket or a sign that parts."""
-    for at, level in enumerate(levels(tokens[first:]), first):
+    for at, level in enumerate(count_levels(tokens[first:]), first):
         token = tokens[at]
         if level < 0 or (level == 0 and token.text in SEPARATORS):
             return

@@ -26,7 +26,7 @@ from gradcheck.answers.tree import (
     echo,
     is_square,
     is_turned,
-    number,
+    read_number,
 )
 from gradcheck.answers.words import ARITY, segment
 
@@ -100,7 +100,7 @@ class Parser(Calls):
             if sign == ":" and self.slices:
                 break
             if not sign:
-                left = self.beside_it(left, start)
+                left = self.read_beside(left, start)
             elif sign == "^":
                 left = self.power(left, start)
             elif sign in COMPARED:
@@ -123,7 +123,7 @@ class Parser(Calls):
             if self.takes("@"):  # what stands together holds together
                 right = self.combine(right, ast.MatMult(), self.factor(PRODUCT + 1), first)
             else:
-                right = self.beside_it(right, first)
+                right = self.read_beside(right, first)
         left = self.operand(left)
         if sign.text == "·":
             return self.multiply(left, right, start, dotted=True)
@@ -144,7 +144,7 @@ class Parser(Calls):
             left = right
         return found or left
 
-    def beside_it(self, left: ast.expr, start: int) -> ast.expr:
+    def read_beside(self, left: ast.expr, start: int) -> ast.expr:
         """A value and the factor that stands beside it."""
         token = self.tokens[self.at]
         indicator = token.text == "1" and self.indicator_comes(1)
@@ -159,7 +159,9 @@ class Parser(Calls):
         product = self.multiply(left, right, start)
         if is_turned(left) or is_turned(right):
             entrywise = isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult)
-            if entrywise and all(number(f) is None and self.shape(f) != () for f in (left, right)):
+            if entrywise and all(
+                read_number(f) is None and self.shape(f) != () for f in (left, right)
+            ):
                 said = "factors side by side are multiplied entry by entry"
                 self.note(f"{said}; a matrix product is written @")
         return product
@@ -186,12 +188,12 @@ class Parser(Calls):
         exponent = self.factor(UNARY)
         base = self.operand(base)
         if is_square(shape) and self.typed[sign.start : sign.end] != "**":
-            times = number(exponent)
+            times = read_number(exponent)
             if times in TIMES and (times == -1 or self.doubt(usual=int(times or 0) < 0)):
-                return self.power_of_matrix(base, int(times or 0), start)
+                return self.read_power_of_matrix(base, int(times or 0), start)
         return self.combine(base, ast.Pow(), exponent, start)
 
-    def power_of_matrix(self, base: ast.expr, times: int, start: int) -> ast.expr:
+    def read_power_of_matrix(self, base: ast.expr, times: int, start: int) -> ast.expr:
         """An inverse, or a product of a few: nobody means the entries of X^{-2}, perhaps of X^2."""
         if times < 0:
             self.matrices, base = True, self.apply("inv", [base], start)
@@ -227,8 +229,8 @@ class Parser(Calls):
         return "T"
 
     def transpose_as_raised(self, base: ast.expr, sign: Token, raised: str, start: int) -> ast.expr:
-        if number(base) is not None:
-            return self.row_of_ones(base, sign, start)
+        if read_number(base) is not None:
+            return self.read_row_of_ones(base, sign, start)
         base, said = as_list(base), ""
         if raised == "-T":
             base = self.apply("inv", [base], start)
@@ -237,11 +239,11 @@ class Parser(Calls):
         self.note(f"{self.text(start)} is read as {said}{bracket(base)}.T")
         return self.with_suffixes(self.transpose(base, start), sign.start)
 
-    def row_of_ones(self, base: ast.expr, sign: Token, start: int) -> ast.expr:
+    def read_row_of_ones(self, base: ast.expr, sign: Token, start: int) -> ast.expr:
         """`1ᵀ X`: a row of ones, as long as the array behind it asks for."""
         inner = self.factor(PRODUCT + 1) if self.factor_starts() else base
         shape = self.shape(inner)
-        if number(base) != 1 or not shape:
+        if read_number(base) != 1 or not shape:
             cure = "write sum(X, axis=0) for a row of ones times X"
             raise self.fault(sign, "the transpose of a number", cure)
         ones = self.apply("ones", [self.whole_number(shape[0], start)], start)

@@ -17,9 +17,9 @@ from gradcheck.answers.tokens import (
     UNEQUAL,
     Token,
     clip,
-    closing_at,
-    fault_at,
+    find_closing,
     is_of_blanks,
+    make_fault,
     parts_digits,
     spell,
 )
@@ -29,10 +29,10 @@ from gradcheck.answers.tree import (
     UNARY,
     Shape,
     Shapes,
-    constant,
     echo,
     is_square,
-    number,
+    make_constant,
+    read_number,
 )
 from gradcheck.answers.words import Meaning, Words, segment
 from gradcheck.errors import TextError
@@ -152,7 +152,7 @@ class Operands:
         self.tokens[self.at : self.at + 1] = tokens
 
     def in_bracket(self, opening: int) -> list[Token]:
-        return self.tokens[opening + 1 : closing_at(self.tokens, opening)]
+        return self.tokens[opening + 1 : find_closing(self.tokens, opening)]
 
     def meaning(self, token: Token) -> Meaning | None:
         return self.words.meant(token.text) if token.kind == "word" else None
@@ -226,7 +226,7 @@ class Operands:
 
     def fault(self, token: Token, message: str, cure: str = "") -> TextError:
         width = max(token.end - token.start, 1)
-        return fault_at(self.typed, token.start, message, cure, width)
+        return make_fault(self.typed, token.start, message, cure, width)
 
     def fault_here(self, due: str) -> TextError:
         token = self.tokens[self.at]
@@ -291,7 +291,7 @@ class Operands:
                 raise self.fault(token, f"is {text} a number or a multiple of {letter}?", cure)
             if self.words.meaning(letter):
                 self.note(f"{text} is read as {mantissa}*10^{exponent}")
-        return self.node(constant(text), token.start)
+        return self.node(make_constant(text), token.start)
 
     def join_digits(self, first: Token) -> Token:
         """A number with what its commas join to it: decimal commas, or between thousands."""
@@ -502,7 +502,7 @@ class Operands:
         start = self.step().start
         index = self.operand(self.group()) if self.sees("[") else None
         inner = self.argument()
-        name = {2: "sqrt", 3: "cbrt"}.get(2 if index is None else int(number(index) or 0))
+        name = {2: "sqrt", 3: "cbrt"}.get(2 if index is None else int(read_number(index) or 0))
         if name or index is None:
             return self.apply(name or "sqrt", [inner], start)
         exponent = self.combine(self.whole_number(1, start), ast.Div(), index, start)
@@ -530,7 +530,7 @@ class Operands:
         """`∑ x_i^2`, `∑_{i=1}^n x_i y_i`: a sum over the entries of what follows it."""
         sign = self.step()
         found = self.find(INDEXED)
-        letter = (found and (found[1] or found[2])) or self.index_below()
+        letter = (found and (found[1] or found[2])) or self.read_index_below()
         words, self.words = self.words, self.words.inside_sum(letter) if letter else self.words
         inner = self.factor(PRODUCT)
         self.words = words
@@ -542,7 +542,7 @@ class Operands:
         self.note(self.text(sign.start), total)
         return total
 
-    def index_below(self) -> str:
+    def read_index_below(self) -> str:
         """The letter below a vector behind a sum sign that has none: `∑ x_i`."""
         for token in self.tokens[self.at :]:
             stem, _, below = token.text.rpartition("_")

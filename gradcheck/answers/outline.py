@@ -22,10 +22,10 @@ from gradcheck.answers.tokens import (
     Token,
     as_set,
     clip,
-    fault_at,
+    count_levels,
     glue,
     is_of_blanks,
-    levels,
+    make_fault,
     mentions,
     parts_digits,
     spell,
@@ -137,7 +137,7 @@ class Outline:
 
     def answer(self) -> ast.expr:
         reading = self.reading
-        if not reading.single and (listed := self.bare_list()):
+        if not reading.single and (listed := self.read_bare_list()):
             return self.parse(listed)
         said = {*spell(self.tokens).lower().split(" ")}
         if not said.isdisjoint(SIGNS):
@@ -159,11 +159,11 @@ class Outline:
                 self.leave_out(clause.tokens)
             else:
                 clauses.append(clause)
-        return self.last_of(self.without_definitions(clauses))
+        return self.read_last(self.without_definitions(clauses))
 
     def fault(self, place: int | Token, message: str, cure: str) -> TextError:
         at = place.start if isinstance(place, Token) else place
-        return fault_at(self.typed, at, message, cure)
+        return make_fault(self.typed, at, message, cure)
 
     def leave_out(self, tokens: Tokens) -> None:
         if any(token.text.lower() in NEGATIONS for token in tokens):
@@ -205,7 +205,7 @@ class Outline:
         condition = partial(self.parse, equates=True)
         return by_cases(tokens, self.words, value, condition, environment=environment)
 
-    def bare_list(self) -> list[Token] | None:
+    def read_bare_list(self) -> list[Token] | None:
         """`1, -2.5, 3`, `1 2` above `3 4`: numbers with nothing around them, in brackets."""
         if self.tokens[-1].kind != "number" or [t.kind for t in self.tokens].count("number") < 2:
             return None
@@ -338,7 +338,7 @@ class Outline:
             found = BEFORE.match(sketch)
             first = found.end() if found and is_said(found[0]) else 0
             first = 0 if first == len(tokens) else first
-            last = len(tokens) - self.words_behind(tokens[first:], sketch[first:])
+            last = len(tokens) - self.count_words_behind(tokens[first:], sketch[first:])
             if (first, last) == (0, len(tokens)):
                 break
             self.leave_out(tokens[:first])
@@ -346,7 +346,7 @@ class Outline:
             tokens, sketch = tokens[first:last], sketch[first:last]
         return tokens
 
-    def words_behind(self, tokens: Tokens, sketch: str) -> int:
+    def count_words_behind(self, tokens: Tokens, sketch: str) -> int:
         """How many tokens are words that say nothing behind a formula, in brackets or not."""
         opening = sketch.rfind("(")
         aside = opening > 0 and tokens[opening].spaced and tokens[-1].text in (")", "]")
@@ -495,7 +495,7 @@ class Outline:
 
     # -- steps
 
-    def last_of(self, clauses: list[Clause]) -> ast.expr:
+    def read_last(self, clauses: list[Clause]) -> ast.expr:
         for clause in clauses[1:]:
             if clause.sign and clause.word in BELOW | AT_POINT:
                 message = f"what stands behind {clause.sign.text} defines nothing"
@@ -554,7 +554,7 @@ class Outline:
             if k < 0:
                 tree, fault, _ = self.try_to_parse(tokens)
             else:
-                inside = zip(tokens, levels(tokens), strict=True) if lines else ()
+                inside = zip(tokens, count_levels(tokens), strict=True) if lines else ()
                 tree = self.parse([t for t, level in inside if t.kind != "line" or level] or tokens)
             line = 1 + sum(at < start for at in lines)
             end = tokens[-1].end

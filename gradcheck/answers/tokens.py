@@ -82,7 +82,7 @@ class Typed(NamedTuple):
     notes: list[str]
 
 
-def in_plain(typed: str) -> Typed:
+def write_plainly(typed: str) -> Typed:
     """A typed text in the characters that formulas are made of."""
     if not SUSPECT.search(typed):
         return Typed(typed, range(len(typed) + 1), [])
@@ -91,17 +91,17 @@ def in_plain(typed: str) -> Typed:
     notes: list[str] = []
     for odd in ODD.finditer(typed):
         start, stop = odd.span()
-        new = _plain(typed, odd, notes)
+        new = _replace_odd(typed, odd, notes)
         text += typed[at:start] + new
         places += [*range(at, start), *[start] * len(new)]
         at = stop
     return Typed(text + typed[at:], [*places, *range(at, len(typed) + 1)], notes)
 
 
-def _plain(typed: str, odd: re.Match[str], notes: list[str]) -> str:
+def _replace_odd(typed: str, odd: re.Match[str], notes: list[str]) -> str:
     match odd.lastgroup:
         case "other":
-            return _character(odd[0], notes, typed, odd.start())
+            return _replace_character(odd[0], notes, typed, odd.start())
         case "gone":
             return ""
         case "bare":
@@ -112,28 +112,30 @@ def _plain(typed: str, odd: re.Match[str], notes: list[str]) -> str:
             inside = odd["inside"]
             return f"^{{{inside}}}" if odd["raised"].lower() == "sup" else f"_{inside}"
         case "above" | "below" as where:
-            raised = "".join(_equal(char) or "" for char in odd[0])
+            raised = "".join(_find_equal(char) or "" for char in odd[0])
             return f"{'^' if where == 'above' else '_'}{{{raised}}}"
-    return "".join(_character(char, notes, typed, odd.start()) for char in html.unescape(odd[0]))
+    return "".join(
+        _replace_character(char, notes, typed, odd.start()) for char in html.unescape(odd[0])
+    )
 
 
-def _character(char: str, notes: list[str], typed: str, at: int) -> str:
+def _replace_character(char: str, notes: list[str], typed: str, at: int) -> str:
     if char in LOOK_ALIKES:
         script = unicodedata.name(char).split()[0].capitalize()
         notes.append(f"{char} ({script}) is read as {LOOK_ALIKES[char]}")
         return LOOK_ALIKES[char]
-    plain = _equal(char)
+    plain = _find_equal(char)
     if plain is None:
         name = unicodedata.name(char, "a control character")
         cure = ADVICE.get(char) or ("leave it out" if char.isascii() else "write it in plain ASCII")
-        raise fault_at(typed, at, f"U+{ord(char):04X} ({name.lower()}) is not read here", cure)
+        raise make_fault(typed, at, f"U+{ord(char):04X} ({name.lower()}) is not read here", cure)
     if plain[0:1] == "(" and typed[at - 1 : at].isdigit():
-        raise fault_at(typed, at, "a mixed number", "write 2 + 1/2, or 2.5")
+        raise make_fault(typed, at, "a mixed number", "write 2 + 1/2, or 2.5")
     return f"^{{{plain}}}" if char in ABOVE else plain
 
 
 @lru_cache(maxsize=1024)
-def _equal(char: str) -> str | None:
+def _find_equal(char: str) -> str | None:
     """The plain characters that are the same to everybody; None: there are none."""
     if char in SAME:
         return SAME[char]
@@ -165,7 +167,7 @@ ADVICE = {
 """What is said of a LaTeX command that is not read, and of the sign that it prints."""
 
 
-def fault_at(text: str, at: int, message: str, cure: str = "", width: int = 1) -> TextError:
+def make_fault(text: str, at: int, message: str, cure: str = "", width: int = 1) -> TextError:
     """The error to raise for a fault at character `at` (from 0) of the text."""
     shown = "".join(char if char.isprintable() else " " for char in text)
     return TextError([Complaint(message, cure, line=1, column=at + 1, source=shown, width=width)])
@@ -236,7 +238,7 @@ class Token(NamedTuple):
 
 def tokenize(typed: str) -> tuple[list[Token], list[str]]:
     """The tokens of a text, and notes on its characters; what cannot be one is refused there."""
-    plain = in_plain(typed)
+    plain = write_plainly(typed)
     return _scan(typed, plain, 0, len(plain.text)), plain.notes
 
 
@@ -277,7 +279,7 @@ def _scan(typed: str, plain: Typed, first: int, stop: int) -> list[Token]:
         spaced = False
     if len(tokens) > TOKENS:
         message = f"more than {TOKENS} signs and names"
-        raise fault_at(typed, tokens[TOKENS].start, message, "simplify it first")
+        raise make_fault(typed, tokens[TOKENS].start, message, "simplify it first")
     return tokens
 
 
@@ -290,9 +292,9 @@ def _name_command(typed: str, kind: str, command: str, start: int) -> tuple[str,
         return "transpose", "T"
     if command in ADVICE:
         message = f"\\{command} is not read here"
-        raise fault_at(typed, start, message, ADVICE[command], len(command) + 1)
+        raise make_fault(typed, start, message, ADVICE[command], len(command) + 1)
     if not command[0].isalpha():
-        raise fault_at(typed, start, "a backslash without a command", "leave it out")
+        raise make_fault(typed, start, "a backslash without a command", "leave it out")
     return "word", _check_word(typed, start, re.sub(r"\s", "", command))
 
 
@@ -300,7 +302,7 @@ def _check_word(typed: str, start: int, word: str) -> str:
     word = word.replace("{", "").replace("}", "")
     if len(word) > NAME:
         message = f"a name of {len(word)} letters: at most {NAME} are read"
-        raise fault_at(typed, start, message, "write * between factors", len(word))
+        raise make_fault(typed, start, message, "write * between factors", len(word))
     return word
 
 
@@ -309,10 +311,10 @@ def _check_number(typed: str, start: int, digits: str) -> None:
     significant = len(mantissa.replace(".", "").lstrip("0"))
     if significant > DIGITS:
         message = f"a number of {significant} digits: at most {DIGITS} are read"
-        raise fault_at(typed, start, message, "round it", len(digits))
+        raise make_fault(typed, start, message, "round it", len(digits))
     if len(exponent) > 5 or abs(int(exponent or 0)) > TYPED_EXPONENT:
         message = f"the exponent of {digits[:20]} is beyond {TYPED_EXPONENT}"
-        raise fault_at(typed, start, message, "write it as a formula", len(digits))
+        raise make_fault(typed, start, message, "write it as a formula", len(digits))
 
 
 CLOSING = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⟦": "⟧", "⦃": "⟧", "|(": "|)"}
@@ -330,7 +332,7 @@ def spell(tokens: Iterable[Token]) -> str:
     return " ".join([*[token.text for token in tokens], ""])
 
 
-def levels(tokens: Iterable[Token]) -> Iterator[int]:
+def count_levels(tokens: Iterable[Token]) -> Iterator[int]:
     """How many brackets and environments are open at each token: the one it opens, too."""
     level = 0
     for token in tokens:
@@ -346,7 +348,7 @@ def split(
     `parts` is asked whether a token does, given its place and the stretch before it.
     """
     found: list[tuple[Token | None, list[Token]]] = [(None, [])]
-    for k, level in enumerate(levels(tokens)):
+    for k, level in enumerate(count_levels(tokens)):
         if level <= 0 and parts(k, found[-1][1]):
             found.append((tokens[k], []))
         else:
@@ -362,9 +364,9 @@ def parts_digits(tokens: Sequence[Token], k: int) -> bool:
     return tokens[k - 1].kind == after.kind == "number" and not after.spaced
 
 
-def closing_at(tokens: Sequence[Token], opening: int) -> int:
+def find_closing(tokens: Sequence[Token], opening: int) -> int:
     """The place of the bracket that closes one; the end if none does."""
-    pairs = enumerate(levels(tokens[opening:]), opening)
+    pairs = enumerate(count_levels(tokens[opening:]), opening)
     return next((at for at, level in pairs if level == 0), len(tokens) - 1)
 
 

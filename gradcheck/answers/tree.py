@@ -48,7 +48,7 @@ def bracket(node: ast.AST, rank: int = ATOM) -> str:
     return text if own >= rank else f"({text})"
 
 
-def decimal(value: Fraction) -> str:
+def write_decimal(value: Fraction) -> str:
     """A decimal fraction exactly: plainly if that is short, else with an exponent."""
     try:
         exact = EXACT.divide(Decimal(value.numerator), Decimal(value.denominator))
@@ -66,7 +66,7 @@ def _write(node: ast.AST) -> tuple[str, int]:
         case ast.Name(name):
             return name, ATOM
         case ast.Constant(value):
-            return decimal(value) if isinstance(value, Fraction) else repr(value), ATOM
+            return write_decimal(value) if isinstance(value, Fraction) else repr(value), ATOM
         case ast.BinOp(left, ast.Pow(), right):
             return f"{bracket(left)}**{bracket(right, UNARY)}", POWER
         case ast.BinOp(left, op, right):
@@ -96,31 +96,31 @@ def _write(node: ast.AST) -> tuple[str, int]:
     raise TypeError(type(node).__name__)
 
 
-def constant(digits: str) -> ast.Constant:
+def make_constant(digits: str) -> ast.Constant:
     """The exact value of typed digits: whole numbers as int, decimals as Fraction."""
     node = ast.Constant(int(digits) if digits.isdigit() else Fraction(digits))  # type: ignore[arg-type]
     node.digits = digits  # type: ignore[attr-defined]
     return node
 
 
-def half_unit(node: ast.expr) -> Fraction | None:
+def find_half_unit(node: ast.expr) -> Fraction | None:
     """Half a unit of the last digit of a bare decimal such as -0.25, 1e-3 or 2.5*10^-3."""
     match node:
         case ast.UnaryOp(_, inner):
-            return half_unit(inner)
+            return find_half_unit(inner)
         case ast.Constant(Fraction()):
-            return _half_of_last_digit(node)
+            return _halve_last_digit(node)
         case ast.BinOp(mantissa, ast.Mult(), ast.BinOp(ten, ast.Pow(), power)):
             if isinstance(mantissa, ast.UnaryOp):
                 mantissa = mantissa.operand
-            exponent = number(power)
-            half = _half_of_last_digit(mantissa)
-            if number(ten) == 10 and isinstance(exponent, int) and half is not None:
+            exponent = read_number(power)
+            half = _halve_last_digit(mantissa)
+            if read_number(ten) == 10 and isinstance(exponent, int) and half is not None:
                 return Fraction(half * Fraction(10) ** exponent)
     return None
 
 
-def _half_of_last_digit(node: ast.expr) -> Fraction | None:
+def _halve_last_digit(node: ast.expr) -> Fraction | None:
     typed: str | None = getattr(node, "digits", None)
     if typed is None:
         return None
@@ -128,10 +128,10 @@ def _half_of_last_digit(node: ast.expr) -> Fraction | None:
     return Fraction(10) ** (int(exponent or 0) - len(mantissa.partition(".")[2])) / 2
 
 
-def number(node: ast.expr) -> int | Fraction | None:
+def read_number(node: ast.expr) -> int | Fraction | None:
     """The value of a bare number with its sign; nothing for any other tree."""
     if isinstance(node, ast.UnaryOp):
-        inner = number(node.operand)
+        inner = read_number(node.operand)
         return -inner if inner is not None and isinstance(node.op, ast.USub) else inner
     value: object = node.value if isinstance(node, ast.Constant) else None
     return value if isinstance(value, int | Fraction) and not isinstance(value, bool) else None
@@ -165,7 +165,7 @@ class Shapes:
             case ast.Name(name):
                 return self.named.get(name)
             case ast.BinOp(left, ast.MatMult(), right):
-                return product_shape(self.of(left), self.of(right))
+                return multiply_shapes(self.of(left), self.of(right))
             case ast.BinOp(left, _, right) | ast.Compare(left, _, [right]):
                 return broadcast(self.of(left), self.of(right))
             case (
@@ -182,7 +182,7 @@ class Shapes:
                 return self.of(inner)
             case ast.Subscript(inner, index):
                 places = index.elts if isinstance(index, ast.Tuple) else [index]
-                return _index(self.of(inner), [_place(part) for part in places])
+                return _index_shape(self.of(inner), [_read_place(part) for part in places])
             case ast.Call(ast.Name(function), [inner], keywords) if function in WHOLE:
                 return _reduce(self.of(inner), {word.arg: word.value for word in keywords})
             case ast.Call(ast.Name(function), [inner, *_]) if function in ALIKE:
@@ -230,17 +230,17 @@ def _apply(function: str, given: Sequence[Shape | None]) -> Shape | None:
     return reduce(broadcast, given) if row is not None and row.elementwise and given else None
 
 
-def _place(part: ast.expr) -> Any:
+def _read_place(part: ast.expr) -> Any:
     match part:
         case ast.Slice(None, None, None):
             return slice(None)
         case ast.Constant(None):
             return None
-    value = number(part)
+    value = read_number(part)
     return "unknown" if value is None else value
 
 
-def _index(shape: Shape | None, places: Sequence[Any]) -> Shape | None:
+def _index_shape(shape: Shape | None, places: Sequence[Any]) -> Shape | None:
     try:
         return None if shape is None else np.broadcast_to(0, shape)[tuple(places)].shape
     except IndexError:
@@ -252,11 +252,11 @@ def _reduce(shape: Shape | None, told: dict[str | None, ast.expr]) -> Shape | No
         return ()
     match told.get("axis"), told.get("keepdims", ast.Constant(False)):
         case ast.expr() as where, ast.Constant(kept) if len(told) == 1 + ("keepdims" in told):
-            axis = number(where)
+            axis = read_number(where)
             if shape is not None and axis in range(-len(shape), len(shape)):
                 places: list[Any] = [slice(None)] * len(shape)
                 places[int(axis or 0)] = slice(1) if kept else 0
-                return _index(shape, places)
+                return _index_shape(shape, places)
     return None
 
 
@@ -264,7 +264,7 @@ def is_turned(tree: ast.expr) -> TypeGuard[ast.Attribute]:
     return isinstance(tree, ast.Attribute) and tree.attr == "T"
 
 
-def misfit(tree: ast.AST, shapes: Mapping[str, Shape]) -> str:
+def describe_misfit(tree: ast.AST, shapes: Mapping[str, Shape]) -> str:
     """Which product in a formula has shapes that do not fit, and what would; else nothing."""
     sizes = Shapes(shapes)
     for node in ast.walk(tree):
@@ -277,15 +277,15 @@ def misfit(tree: ast.AST, shapes: Mapping[str, Shape]) -> str:
 
 def _cure(product: ast.BinOp, a: Shape, b: Shape) -> str:
     matrices = isinstance(product.op, ast.MatMult)
-    result = product_shape if matrices else broadcast
+    result = multiply_shapes if matrices else broadcast
     if result(a, b) is not None:
         return ""
     left, right = ast.unparse(product.left), ast.unparse(product.right)
     told = f"shapes ({','.join(map(str, a))})·({','.join(map(str, b))})"
-    if not matrices and product_shape(a, b) is not None:
+    if not matrices and multiply_shapes(a, b) is not None:
         return f"`{left}` times `{right}` is a matrix product: write @; {told}"
     for text, one, two in ((left, a[::-1], b), (right, a, b[::-1])):
-        fits = product_shape(one, two) is not None or result(one, two) is not None
+        fits = multiply_shapes(one, two) is not None or result(one, two) is not None
         if fits and len(one) + len(two) > MATRIX:
             return f"`{text}` should be transposed: {told}"
     return f"`{left}` and `{right}` cannot be multiplied: {told}"
@@ -303,14 +303,14 @@ def broadcast(a: Shape | None, b: Shape | None) -> Shape | None:
         return None
 
 
-def product_shape(a: Shape | None, b: Shape | None) -> Shape | None:
+def multiply_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
     """The shape of a product of matrices or vectors; None where they do not fit."""
     if not a or not b or len(a) > 2 or len(b) > 2 or a[-1] != b[-2 if len(b) > 1 else 0]:
         return None
     return (*a[:-1], *b[1:])
 
 
-def rows_named(shapes: Mapping[str, Shape]) -> str | None:
+def find_rows(shapes: Mapping[str, Shape]) -> str | None:
     """The array whose first length `n` is, that which is most common; of two such, that of X."""
     first = {name: shape[0] for name, shape in shapes.items() if shape}
     times = Counter(first.values())
@@ -320,7 +320,7 @@ def rows_named(shapes: Mapping[str, Shape]) -> str | None:
     return min(usual, key=lambda name: (name != "X", name), default=None)
 
 
-def identity(shapes: Mapping[str, Shape]) -> str | None:
+def find_identity(shapes: Mapping[str, Shape]) -> str | None:
     """The array whose length `I` has: all square matrices, or else all vectors, are of one."""
     square = {name: shape[0] for name, shape in shapes.items() if is_square(shape)}
     lengths = square or {n: s[0] for n, s in shapes.items() if len(s) == 1}

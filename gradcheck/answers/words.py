@@ -90,7 +90,7 @@ class Words:
         return lru_cache(REMEMBERED)(self._find_alike)
 
     def _find(self, word: str) -> Meaning | None:
-        spellings = list(_spellings(word))
+        spellings = list(_list_spellings(word))
         for kind, known in (("name", self.names), ("constant", self.constants)):
             if found := next((each for each in spellings if each in known), None):
                 return Meaning(kind, found)
@@ -176,7 +176,7 @@ class Words:
 _make_words = lru_cache(maxsize=256)(Words)
 
 
-def vocabulary(
+def make_vocabulary(
     names: Collection[str], functions: Collection[str], constants: Collection[str]
 ) -> Words:
     """The vocabulary made of these collections; the same one for the same collections.
@@ -188,15 +188,15 @@ def vocabulary(
     return _make_words(frozenset(names), frozenset(functions), frozenset(constants), sized)
 
 
-def _spellings(word: str) -> Iterator[str]:
+def _list_spellings(word: str) -> Iterator[str]:
     """The identifiers a typed word may stand for: θ is theta or back, x_1 is x_1 or x1."""
     yield word
     head, below = word[0], word[1:]
     if head in GREEK:
-        yield from _spellings(GREEK[head] + below)
+        yield from _list_spellings(GREEK[head] + below)
     stem, *rest = word.split("_", 1)
     if stem.startswith("var") and stem[3:] in LETTERS:  # LaTeX's other form of a letter
-        yield from _spellings(word[3:])
+        yield from _list_spellings(word[3:])
     stems = (LETTERS[stem], *IN_PYTHON.get(stem, ())) if stem in LETTERS else ()
     for letter in (*stems, *([stem] if rest and stem else ())):
         below = "_" + rest[0] if rest and letter != stem else "".join(rest)
@@ -214,10 +214,10 @@ def segment(words: Words, word: str, opens: bool) -> list[tuple[str, ...]]:
     """
     if word.lower() in STOP:
         return []
-    return _ways(words, word, opens) or _ways(words, word.lower(), opens)
+    return _split_word(words, word, opens) or _split_word(words, word.lower(), opens)
 
 
-def _ways(words: Words, word: str, opens: bool) -> list[tuple[str, ...]]:
+def _split_word(words: Words, word: str, opens: bool) -> list[tuple[str, ...]]:
     known: dict[int, list[tuple[str, ...]]] = {len(word): [()]}
     for start in range(len(word) - 1, -1, -1):
         known[start] = []
@@ -229,7 +229,6 @@ def _ways(words: Words, word: str, opens: bool) -> list[tuple[str, ...]]:
 
 
 def _fits(words: Words, word: str, start: int, stop: int, opens: bool) -> bool:
-    """Whether a stretch of a word can be a piece of it."""
     piece = word[start:stop]
     if piece.isdigit():
         before = any(words.is_function(word[k:start]) for k in range(start - SHORTEST + 1))
@@ -266,7 +265,7 @@ SPECIAL = {
 }
 
 
-def hints(words: Words, word: str, called: bool) -> str:
+def list_hints(words: Words, word: str, called: bool) -> str:
     single = len(word) == 2 and (word[1] in words.names or word[1] in "xyzfgut")
     if (
         word == "d"

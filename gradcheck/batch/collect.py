@@ -13,7 +13,7 @@ import numpy as np
 from gradcheck.batch.ledger import Ledger, Unusable
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.submissions import Read, Submission, list_names
-from gradcheck.grading.marking import among
+from gradcheck.grading.marking import gather_among
 from gradcheck.problem import Input, Problem
 from gradcheck.problem.record import is_training
 
@@ -88,7 +88,7 @@ class Collector:
         for why in self.doubts.values():
             ledger.notice(f"not graded: {why}", grave=True)
         for id, problem in self.problems.items():
-            ledger.add_problem(id, self.fingerprint_for(id), about(problem))
+            ledger.add_problem(id, self.fingerprint_for(id), describe_problem(problem))
         for read in reads:
             self._take(read)
             if whole:
@@ -208,11 +208,11 @@ class Collector:
             self.seen[student] = read.file, read.table
         for id, (given, share) in answers.items():
             problem, tried = self.problems[id], None if id in missing else attempt
-            parts = {part.name: among(problem, part.name, given) for part in problem.parts}
+            parts = {part.name: gather_among(problem, part.name, given) for part in problem.parts}
             self.ledger.take(student, id, self.fingerprint_for(id, student), parts, share, tried)
 
 
-def about(problem: Problem) -> dict[str, Any]:
+def describe_problem(problem: Problem) -> dict[str, Any]:
     """What a report says of a problem."""
     return {
         "title": problem.title,

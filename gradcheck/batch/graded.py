@@ -17,8 +17,8 @@ from markupsafe import Markup
 
 from gradcheck.batch.ledger import FULL, Ledger
 from gradcheck.batch.pool import Pool
-from gradcheck.report.gradebooks import cells, figure
-from gradcheck.report.judgements import restrict, together
+from gradcheck.report.gradebooks import format_points, write_cells
+from gradcheck.report.judgements import merge_lines, restrict
 
 OFTEN = 5  # wrong answers that are shown of each problem
 FEWEST = 5  # students, below whom a correlation says nothing
@@ -95,7 +95,7 @@ def read_students(
 @lru_cache(maxsize=2_000)
 def _read(id: str, rows: Sequence[tuple[Any, ...]]) -> Answered:
     """The lines of a problem read together: what being late has lost, what a person has given."""
-    lines = together([json.loads(text) for _, _, text, *_ in rows])
+    lines = merge_lines([json.loads(text) for _, _, text, *_ in rows])
     return Answered(
         id, [_apply_share(line, *row[3:]) for line, row in zip(lines, rows, strict=True)]
     )
@@ -114,7 +114,7 @@ def _apply_share(line: Line, kept: float, points: float | None, note: str | None
     return {**line, "verdict": verdict, "score": score, **said}
 
 
-def distinct(ledger: Ledger) -> Iterator[tuple[dict[str, Any], int, list[str]]]:
+def list_distinct(ledger: Ledger) -> Iterator[tuple[dict[str, Any], int, list[str]]]:
     """Each distinct answer's line, how many students gave it, and (of few) who they are.
 
     But for what is right, or missing, and has nothing to be told of it.
@@ -228,7 +228,7 @@ class ClassFacts:
         return sum((p.mistakes for p in self.problems.values()), Counter())
 
 
-def class_facts(ledger: Ledger, tell: Callable[[Student], None] | None = None) -> ClassFacts:
+def collect_facts(ledger: Ledger, tell: Callable[[Student], None] | None = None) -> ClassFacts:
     """Everything that is told of a class, read from the ledger; `tell` hears of each student."""
     problems = {
         id: ProblemFacts(
@@ -256,7 +256,7 @@ def class_facts(ledger: Ledger, tell: Callable[[Student], None] | None = None) -
 def _gather_answers(found: ClassFacts, ledger: Ledger) -> None:
     """Count the mistakes; choose the answers to be looked at, and students who are alike."""
     shared: defaultdict[tuple[str, str], list[tuple[str, Any]]] = defaultdict(list)
-    for line, number, students in distinct(ledger):
+    for line, number, students in list_distinct(ledger):
         if (here := found.problems.get(line["problem"])) is None:
             continue
         if not found.anonymous:
@@ -283,12 +283,12 @@ def _gather_answers(found: ClassFacts, ledger: Ledger) -> None:
 # -- files -----------------------------------------------------------------------------------------
 
 
-def json_lines(student: Student, feedback: str) -> Iterator[str]:
+def dump_lines(student: Student, feedback: str) -> Iterator[str]:
     """The lines of `--json`, in the order of problems and parts."""
     return (json.dumps(restrict(line, feedback)) for line in student.lines)
 
 
-def grades(facts: ClassFacts) -> Iterator[list[str | float]]:
+def list_grades(facts: ClassFacts) -> Iterator[list[str | float]]:
     """A header, then a row a student: points by problem, and how many answers need review."""
     yield ["student", *facts.problems, "total", "possible", "needs_review"]
     for (name, _, total, review), points in zip(facts.totals, facts.points, strict=True):
@@ -298,10 +298,10 @@ def grades(facts: ClassFacts) -> Iterator[list[str | float]]:
 def write_grades(facts: ClassFacts, path: Path) -> None:
     """`grades.csv`."""
     with replace_file(path) as file:
-        for row in grades(facts):
+        for row in list_grades(facts):
             named = sum(isinstance(each, str) for each in row)
-            written = [each if isinstance(each, str) else figure(each) for each in row]
-            file.write(f"{cells(written, texts=named)}\r\n")
+            written = [each if isinstance(each, str) else format_points(each) for each in row]
+            file.write(f"{write_cells(written, texts=named)}\r\n")
 
 
 def write_results(ledger: Ledger, out: Path, printers: Pool | None = None) -> ClassFacts:
@@ -310,9 +310,9 @@ def write_results(ledger: Ledger, out: Path, printers: Pool | None = None) -> Cl
 
     def write(ledger: Ledger) -> ClassFacts:
         with replace_file(out / "results.jsonl") as file:
-            facts = class_facts(
+            facts = collect_facts(
                 ledger,
-                lambda student: file.writelines(f"{s}\n" for s in json_lines(student, feedback)),
+                lambda student: file.writelines(f"{s}\n" for s in dump_lines(student, feedback)),
             )
         write_grades(facts, out / "grades.csv")
         return facts
@@ -324,13 +324,13 @@ def write_pages(
     ledger: Ledger,
     out: Path,
     printers: Pool | None = None,
-    gather: Callable[[Ledger], ClassFacts] = class_facts,
+    gather: Callable[[Ledger], ClassFacts] = collect_facts,
 ) -> ClassFacts:
     """`index.html` and a page a student, written here, or by a pool without limits meanwhile.
 
     The pages of students who are gone are taken away.
     """
-    from gradcheck.report.pages import class_page, page_name  # noqa: PLC0415 - Jinja2 is slow
+    from gradcheck.report.pages import name_page, render_class  # noqa: PLC0415 - Jinja2 is slow
 
     folder = out / "students"
     folder.mkdir(parents=True, exist_ok=True)
@@ -346,12 +346,12 @@ def write_pages(
     for each in asked:
         if failed := each.result():
             raise OSError(*failed)
-    written = {page_name(name) for name, *_ in facts.totals}
+    written = {name_page(name) for name, *_ in facts.totals}
     patterns = (PAGES, HALF_WRITTEN) if printers else (PAGES,)
     for path in (path for pattern in patterns for path in folder.glob(pattern)):
         if path.name not in written:
             path.unlink()
-    update_file(out / "index.html", class_page(ledger.fact("title"), facts, ledger.notices()))
+    update_file(out / "index.html", render_class(ledger.fact("title"), facts, ledger.notices()))
     return facts
 
 
@@ -366,11 +366,11 @@ def _write_group(path: Path, folder: Path, first: str, last: str) -> Sequence[An
 
 def prepare_pages(about: Mapping[str, Mapping[str, Any]], feedback: str) -> None:
     """What each process that writes pages would do: compile templates, solve the problems."""
-    from gradcheck.report.pages import environment  # noqa: PLC0415
+    from gradcheck.report.pages import make_environment  # noqa: PLC0415
     from gradcheck.report.steps import solve_again  # noqa: PLC0415
 
     for name in ("section.html", "student.html"):
-        environment().get_template(name)
+        make_environment().get_template(name)
     for each in about.values():
         if feedback == FULL and not each["choices"]:
             solve_again(each, {})
@@ -378,26 +378,26 @@ def prepare_pages(about: Mapping[str, Mapping[str, Any]], feedback: str) -> None
 
 @cache
 def _open_beside(path: Path) -> Ledger:
-    """A ledger that another process has opened, and checked."""
     return Ledger(path, readonly=True, known=True)
 
 
 def _write_students(ledger: Ledger, folder: Path, between: tuple[str, str] | None = None) -> None:
-    """A page a student."""
-    from gradcheck.report.pages import page_name, student_page  # noqa: PLC0415
+    from gradcheck.report.pages import name_page, render_student  # noqa: PLC0415
 
-    worth, title, section = _page_facts(ledger)
+    worth, title, section = _collect_page_facts(ledger)
     for student in read_students(ledger, between=between):
         sections = [section(each) for each in student.answered]
         possible = sum(worth[each.problem] for each in student.answered)
-        page = student_page(student, title, sections, possible)
-        update_file(folder / page_name(student.name), page)
+        page = render_student(student, title, sections, possible)
+        update_file(folder / name_page(student.name), page)
 
 
 @lru_cache(maxsize=1)
-def _page_facts(ledger: Ledger) -> tuple[Mapping[str, float], str, Callable[[Answered], Markup]]:
+def _collect_page_facts(
+    ledger: Ledger,
+) -> tuple[Mapping[str, float], str, Callable[[Answered], Markup]]:
     """Points by problem, the title, and what makes a section of a page of a student's answers."""
-    from gradcheck.report.pages import problem_section  # noqa: PLC0415
+    from gradcheck.report.pages import render_problem  # noqa: PLC0415
     from gradcheck.report.steps import solve_again  # noqa: PLC0415
 
     about, feedback = ledger.problems(), ledger.feedback()
@@ -408,7 +408,7 @@ def _page_facts(ledger: Ledger) -> tuple[Mapping[str, float], str, Callable[[Ans
         lines = [restrict(line, feedback) for line in answered.lines]
         wrong = feedback == FULL and any(line["verdict"] != "right" for line in lines)
         solution = solve_again(own, lines[0].get("variant") or {}) if wrong else None
-        return problem_section(answered.problem, own, lines, solution)
+        return render_problem(answered.problem, own, lines, solution)
 
     worth = {id: sum(part["points"] for part in each["parts"]) for id, each in about.items()}
     return worth, ledger.fact("title"), section

@@ -131,7 +131,7 @@ class Ledger:
                 failed.callback(self.db.close)
                 self._prepare()
             except sqlite3.Error as error:
-                why = trouble(error, path)
+                why = describe_trouble(error, path)
                 cure = "" if why == FULL_DISK else " - move it away to start anew"
                 raise Unusable(f"{path}: {why}{cure}") from None
             failed.pop_all()
@@ -306,7 +306,7 @@ class Ledger:
 
     def number(self, problem: str, fingerprint: str, part: str, answer: str) -> int:
         """The number of a question, which may be new, by the answer as `packed`."""
-        row = (question(fingerprint, part, answer), problem, part, answer, fingerprint)
+        row = (hash_question(fingerprint, part, answer), problem, part, answer, fingerprint)
         sql = "INSERT OR IGNORE INTO questions (hash, problem, part, answer, fingerprint)"
         made = self.db.execute(f"{sql} VALUES (?, ?, ?, ?, ?)", row)
         if made.rowcount and made.lastrowid:
@@ -362,7 +362,7 @@ class Ledger:
 FULL_DISK = "the disk is full"
 
 
-def trouble(error: Exception, path: Path | None) -> str:
+def describe_trouble(error: Exception, path: Path | None) -> str:
     """What is said of a file that cannot be written."""
     full = getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT) or "full" in str(error)
     with suppress(OSError):
@@ -371,7 +371,7 @@ def trouble(error: Exception, path: Path | None) -> str:
 
 
 @contextmanager
-def only_writer(directory: Path) -> Iterator[None]:
+def lock_directory(directory: Path) -> Iterator[None]:
     """Make the directory if need be, and hold its lock; Unusable names the process that has it.
 
     A record lock belongs to the process alone: children do not inherit it, and the system drops it
@@ -405,11 +405,11 @@ def only_writer(directory: Path) -> Iterator[None]:
 def fingerprint(problem: Problem) -> str:
     """A hash of all that the judge knows of a problem, and of gradcheck's version."""
     known = {f.name: getattr(problem, f.name) for f in fields(problem) if f.name not in WORDS}
-    text = json.dumps([_version(), _bare(known)], sort_keys=True)
+    text = json.dumps([_read_version(), _strip_value(known)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def question(problem: str, part: str, answer: str) -> bytes:
+def hash_question(problem: str, part: str, answer: str) -> bytes:
     """The key of an answer, as `packed`, to a part of the problem with a fingerprint."""
     text = "\0".join((problem, part, answer))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
@@ -448,24 +448,24 @@ def _untag(value: Any) -> Any:
     return [_untag(entry) for entry in value] if isinstance(value, list) else value
 
 
-def _bare(value: Any) -> Any:
+def _strip_value(value: Any) -> Any:
     """Any part of a problem as JSON: programs by their text, exact numbers as fractions."""
     if isinstance(value, Program):
         return [value.source, ast.dump(value.tree)]
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _bare(getattr(value, f.name)) for f in fields(value)}
+        return {f.name: _strip_value(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): _bare(entry) for key, entry in value.items()}
+        return {str(key): _strip_value(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray):
         return [list(value.shape), [str(entry) for entry in value.flat]]
     if isinstance(value, list | tuple):
-        return [_bare(entry) for entry in value]
+        return [_strip_value(entry) for entry in value]
     if isinstance(value, set | frozenset):
         return sorted(str(entry) for entry in value)
     return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
-def _version() -> str:
+def _read_version() -> str:
     try:
         return version("gradcheck")
     except PackageNotFoundError:

@@ -103,7 +103,7 @@ class _Inside:
 
 
 @contextmanager
-def item() -> Iterator[None]:
+def work_on_item() -> Iterator[None]:
     """Work on an item within the limits; in a process that is no worker there are none.
 
     The system ends the process when the time is over: nothing in Python could, while it computes
@@ -118,15 +118,14 @@ def item() -> Iterator[None]:
         _set_memory(used + limits.memory if used else -1)
         _Inside.bounded = True
     _say("begun")
-    _alarm(limits.seconds)
+    _set_alarm(limits.seconds)
     try:
         yield
     finally:
-        _alarm(0.0)
+        _set_alarm(0.0)
 
 
 def _say(kind: str, what: Any = None) -> None:
-    """A message: a line of JSON."""
     said = f"{SPELL((kind, what))}\n".encode()
     if not FORKS:
         _Inside.pipe.send_bytes(said)
@@ -134,7 +133,7 @@ def _say(kind: str, what: Any = None) -> None:
         said = said[os.write(_Inside.pipe.fileno(), said) :]
 
 
-def _alarm(seconds: float) -> None:
+def _set_alarm(seconds: float) -> None:
     """The end of this process after so many seconds of computing; 0: none."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -159,7 +158,7 @@ def _confine() -> None:
         ctypes.CDLL(None).unshare(NEW_USER | NEW_NETWORK)
 
 
-def _work(pipe: Connection, limits: Limits | None) -> None:
+def _do_tasks(pipe: Connection, limits: Limits | None) -> None:
     """Do tasks until the pipe closes; without limits they are our own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's affair
     gc.set_threshold(YOUNG)
@@ -197,7 +196,7 @@ def _fork(limits: Limits | None) -> int:
         return number
     try:
         _Inside.pipe.close()
-        _work(Connection(handle), limits)
+        _do_tasks(Connection(handle), limits)
     finally:
         os._exit(0)
 
@@ -495,7 +494,7 @@ def _spawn(theirs: Connection, limits: Limits | None) -> Any:
     multiprocessing's own tracker is started before: where it starts, it opens the ears again.
     """
     context = multiprocessing.get_context("spawn")
-    process = context.Process(target=_work, args=(theirs, limits), daemon=True)
+    process = context.Process(target=_do_tasks, args=(theirs, limits), daemon=True)
     with _MAIN:
         main, before = sys.modules["__main__"], None
         if hasattr(signal, "pthread_sigmask"):
@@ -560,16 +559,16 @@ class Cluster:
 
 def _do_within(task: Callable[..., Any], *given: Any) -> Any:
     """A task done within limits, by a process of this thread, which itself cannot be ended."""
-    return _own_pool(get_ident()).submit(task, *given).result()
+    return _get_pool(get_ident()).submit(task, *given).result()
 
 
 @cache
-def _own_pool(_: int) -> Pool:
-    return Pool(1, Limits(), _own_nursery())
+def _get_pool(_: int) -> Pool:
+    return Pool(1, Limits(), _get_nursery())
 
 
 @cache
-def _own_nursery() -> Nursery:
+def _get_nursery() -> Nursery:
     if multiprocessing.current_process().daemon:  # started by Dask's nanny, and may have no child
         multiprocessing.current_process().daemon = False
     return Nursery()

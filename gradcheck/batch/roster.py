@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gradcheck.documents.table import read_table
 from gradcheck.errors import Complaint, TextError
-from gradcheck.problem.draw import plain
+from gradcheck.problem.draw import fold_name
 
 LONGEST = 200  # characters of a student's name: e-mail addresses, the longest in use, fit
 # Control characters and the marks that turn the direction of the text around them (Trojan source).
@@ -24,7 +24,7 @@ class NoName(ValueError):
     """A student's name that cannot be used; the message says why."""
 
 
-def student_name(written: str) -> str:
+def normalize_name(written: str) -> str:
     """A name as it is kept: composed (NFC), single spaces; NoName if it is none."""
     name = " ".join(unicodedata.normalize("NFC", written).split())
     if not name:
@@ -75,7 +75,7 @@ class Roster:
 
     def owner(self, stem: str) -> str | None:
         """Whose a file is by its name: the one student whose whole name, or another, is in it."""
-        if stem in self.called or plain(stem) in self.names:
+        if stem in self.called or fold_name(stem) in self.names:
             return self.student(stem)
         words = _split_words(stem)
         near = (each for word in words for each in self._by_word.get(word, ()))
@@ -94,12 +94,12 @@ class Roster:
 
     def student(self, name: str) -> str:
         """Who goes by a name: the student of the roster, or the name itself."""
-        return name if name in self.called else self.names.get(plain(name), name)
+        return name if name in self.called else self.names.get(fold_name(name), name)
 
 
 def _split_words(name: str) -> frozenset[str]:
     """The words of a name, without accents, however they are ordered and parted."""
-    letters = unicodedata.normalize("NFKD", plain(name))
+    letters = unicodedata.normalize("NFKD", fold_name(name))
     bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
     return frozenset(re.findall(r"[^\W_]+", bare))
 
@@ -120,10 +120,10 @@ def read_roster(path: Path) -> Roster:
     owners: dict[str, set[str]] = {}
     for line, row in table:
         cells = dict(zip(headers, row, strict=False))
-        if plain(cells.get("student", "")) in ("", NOBODY):
+        if fold_name(cells.get("student", "")) in ("", NOBODY):
             continue
         try:
-            student = student_name(cells["student"])
+            student = normalize_name(cells["student"])
         except NoName as error:
             raise TextError(
                 [Complaint(f"not readable as a roster: {error}", "", str(path), line)]
@@ -132,6 +132,6 @@ def read_roster(path: Path) -> Roster:
         codes[student] = cells.get("code", "").strip()
         for header, cell in cells.items():
             if header not in WORDS and not POINTS.fullmatch(header) and cell.strip():
-                owners.setdefault(plain(cell), set()).add(student)
+                owners.setdefault(fold_name(cell), set()).add(student)
     names = {name: min(found) for name, found in owners.items() if len(found) == 1}
     return Roster(called, names, codes)

@@ -15,10 +15,10 @@ from gradcheck.batch.submissions import Read
 from gradcheck.batch.work import (
     Answer,
     Asking,
+    find_problem,
     judge_chunk,
     leave_answer,
     prepare_here,
-    problem_of,
 )
 from gradcheck.errors import OURS
 from gradcheck.grading.key import draw_for
@@ -245,5 +245,5 @@ class _Dealer:
     ) -> None:
         """Leave answers to a person, after so many seconds of computing each."""
         for number, part, answer in answers:
-            found = leave_answer(problem_of(asking), part, answer, why)
+            found = leave_answer(find_problem(asking), part, answer, why)
             self.left.append(found._replace(number=number, seconds=seconds))

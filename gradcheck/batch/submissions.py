@@ -16,12 +16,12 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from gradcheck.batch.roster import NoName, Roster, student_name
+from gradcheck.batch.roster import NoName, Roster, normalize_name
 from gradcheck.documents import STDIN, WrittenFloat, read_yaml
 from gradcheck.documents.document import BYTES
 from gradcheck.documents.table import COLUMNS, TABLE, WINDOWS, decode, read_table
 from gradcheck.errors import Complaint, GradcheckError, TextError
-from gradcheck.report.figures import visible
+from gradcheck.report.figures import escape_controls
 
 NOTEBOOK_BYTES = 20_000_000  # the pictures of the other cells count
 MOST = 1_000  # answers in one file
@@ -129,7 +129,7 @@ AS_THEY_ARE = Mapped()
 NOBODY = Roster()
 
 
-def submissions(
+def read_submissions(
     paths: Iterable[Path],
     names: re.Pattern[str] | None = None,
     mapping: Mapped = AS_THEY_ARE,
@@ -142,13 +142,13 @@ def submissions(
     named otherwise than `names` says is that of the student of the `roster` who is called so.
     `asked` are the problems, which a document may answer without `answers:` above them.
     """
-    for file in files(paths):
+    for file in list_files(paths):
         if isinstance(file, Notice):
             yield file
             continue
         try:
             if file.ending in (".csv", ".xlsx"):
-                yield from _rows(file, mapping)
+                yield from _read_rows(file, mapping)
             else:
                 yield from _read_file(file, names, roster, asked)
         except GradcheckError as error:
@@ -171,36 +171,38 @@ def _read_file(
             why = "the name does not fit --names, so nobody is graded by it"
             raise GradcheckError(f"{file.name}: {why}")
     if file.ending == ".ipynb":
-        cells = _cells(file)
+        cells = _read_cells(file)
         times = Counter(name for name, _ in cells)
         if twice := [f"`{name}`" for name, count in times.items() if count > 1]:
             words = f"answered in several cells, of which the last counts: {list_names(twice)}"
             yield Notice(f"{file.name}: {words}", grave=False)
         inside, given = None, {name: {"": text} for name, text in cells}
     else:
-        inside, given = _document(file, asked)
+        inside, given = _read_document(file, asked)
     named = next(n for n in (student, inside, owner, file.stem) if n is not None)
-    yield _submission(named, given, file.name, called=called)
+    yield _make_submission(named, given, file.name, called=called)
 
 
-def _submission(student: str, answers: Mapping[str, Any], place: str, **more: Any) -> Read:
+def _make_submission(student: str, answers: Mapping[str, Any], place: str, **more: Any) -> Read:
     """A submission with its student's name as it is kept, or why that is none."""
     try:
-        return Submission(student_name(student), answers, place, **more)
+        return Submission(normalize_name(student), answers, place, **more)
     except NoName as error:
         return Notice(f"{place}: {error}")
 
 
-def _content(file: File, most: int, cure: str) -> bytes:
+def _read_content(file: File, most: int, cure: str) -> bytes:
     content = file.read(most)
     if len(content) > most:
         raise GradcheckError(f"{file.name}: more than {most:,} bytes{cure}")
     return content
 
 
-def _document(file: File, asked: Collection[str]) -> tuple[str | None, dict[str, dict[str, Any]]]:
+def _read_document(
+    file: File, asked: Collection[str]
+) -> tuple[str | None, dict[str, dict[str, Any]]]:
     """Whom a YAML or JSON file names, if anybody, and what it answers."""
-    content = _content(file, BYTES, " are no answers - split the file")
+    content = _read_content(file, BYTES, " are no answers - split the file")
     value: Any = read_yaml(content, file.name).value
     if isinstance(value, dict) and "answers" not in value and not value.keys().isdisjoint(asked):
         named = {"student": value.pop("student")} if "student" in value else {}
@@ -212,24 +214,23 @@ def _document(file: File, asked: Collection[str]) -> tuple[str | None, dict[str,
     if student is None or isinstance(student, dict | list):
         raise GradcheckError(f"{file.name}: `student:` holds no name - write one, as text")
     answers = {
-        _word(problem): {_word(part): answer for part, answer in given.items()}
+        _write_name(problem): {_write_name(part): answer for part, answer in given.items()}
         if isinstance(given, dict)
         else {"": given}  # the only part: found later
         for problem, given in value["answers"].items()
     }
     if sum(map(len, answers.values())) > MOST:
         raise GradcheckError(f"{file.name}: more than {MOST} answers - split the file")
-    return _word(student) if "student" in value else None, answers
+    return _write_name(student) if "student" in value else None, answers
 
 
-def _word(name: Any) -> str:
-    """A name as it was written, though YAML saw a number in it."""
+def _write_name(name: Any) -> str:
     return name.written if isinstance(name, WrittenFloat) else str(name)
 
 
-def _cells(file: File) -> list[tuple[str, str | None]]:
+def _read_cells(file: File) -> list[tuple[str, str | None]]:
     """What tagged cells answer: a problem (and part), and the rest of the cell; None if empty."""
-    text = decode(_content(file, NOTEBOOK_BYTES, " - clear its outputs"), file.name)
+    text = decode(_read_content(file, NOTEBOOK_BYTES, " - clear its outputs"), file.name)
     try:
         value: Any = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
@@ -275,18 +276,18 @@ def read_mapping(path: Path) -> Mapped:
     return Mapped(student, targets, time, frozenset(map(str, ignore)))
 
 
-def _rows(file: File, mapping: Mapped) -> Iterator[Read]:
+def _read_rows(file: File, mapping: Mapped) -> Iterator[Read]:
     """A submission a row, as it is read; a column that says nothing is said once."""
-    table = read_table(_content(file, TABLE, " - split the file"), file.name)
+    table = read_table(_read_content(file, TABLE, " - split the file"), file.name)
     if table.encoding == WINDOWS:
         words = "not UTF-8, so it is read as Windows-1252, as Excel saves it: look at an accent"
         yield Notice(f"{file.name}: {words}", grave=False)
     _, first = next(table.rows, (0, list[str]()))
     headers = [header.strip() for header in first]
-    targets = _columns(file, headers, mapping)
+    targets = _read_columns(file, headers, mapping)
     asked = tuple(targets.values())
     when = next((k for k, h in enumerate(headers) if mapping.tells_when(h)), len(headers))
-    for words in _strange(headers, mapping):
+    for words in _list_unknown(headers, mapping):
         yield Notice(f"{file.name}:1: {words}", grave=False)
     for line, row in table.rows:
         place = f"{file.name}:{line}"
@@ -297,11 +298,11 @@ def _rows(file: File, mapping: Mapped) -> Iterator[Read]:
         elif any(cell.strip() for cell in row):
             cells = dict(enumerate(cell.strip() for cell in row))
             given = {target: {"": cells[k]} for k, target in targets.items() if cells.get(k)}
-            name, at = cells.get(headers.index(mapping.student), ""), moment(cells.get(when, ""))
-            yield _submission(name, given, place, table=file.name, asked=asked, at=at)
+            name, at = cells.get(headers.index(mapping.student), ""), read_time(cells.get(when, ""))
+            yield _make_submission(name, given, place, table=file.name, asked=asked, at=at)
 
 
-def _columns(file: File, headers: list[str], mapping: Mapped) -> dict[int, str]:
+def _read_columns(file: File, headers: list[str], mapping: Mapped) -> dict[int, str]:
     """What columns answer; TextError if none names the student."""
     if mapping.student not in headers:
         came = ", ".join(f"`{header}`" for header in headers[:8]) or "nothing"
@@ -320,7 +321,7 @@ def _columns(file: File, headers: list[str], mapping: Mapped) -> dict[int, str]:
     }
 
 
-def _strange(headers: list[str], mapping: Mapped) -> Iterator[str]:
+def _list_unknown(headers: list[str], mapping: Mapped) -> Iterator[str]:
     """What a mapping neither uses nor ignores, and what it names that is not there."""
     for header, times in Counter(headers).items():
         if header and times > 1 and mapping.target(header):
@@ -336,7 +337,7 @@ def _strange(headers: list[str], mapping: Mapped) -> Iterator[str]:
             yield f"there is no column `{header}`, which the mapping names"
 
 
-def moment(text: str) -> datetime | None:
+def read_time(text: str) -> datetime | None:
     """The time that a form wrote, on the clock of where it was; None where it cannot be read."""
     bare = ZONE.sub("", " ".join(text.split()))
     with suppress(ValueError):
@@ -350,17 +351,17 @@ def moment(text: str) -> datetime | None:
 # -- files -----------------------------------------------------------------------------------------
 
 
-def files(paths: Iterable[Path]) -> Iterator[File | Notice]:
+def list_files(paths: Iterable[Path]) -> Iterator[File | Notice]:
     """Every file of the paths, in order; what cannot be opened is said and passed over."""
     for path in paths:
         others: list[str] = []
         if path.is_dir():
-            yield from _below(path, others)
+            yield from _list_below(path, others)
         else:
-            yield from _one(path, path.name, others)
+            yield from _open_path(path, path.name, others)
         if others:
             words = f"not read, for their kind is none of {' '.join(ENDINGS)}"
-            named = list_names(list(map(visible, others)))
+            named = list_names(list(map(escape_controls, others)))
             yield Notice(f"{path}: {words}: {named}", grave=False)
 
 
@@ -370,7 +371,7 @@ def list_names(names: Sequence[str], most: int = NAMED, between: str = ", ") -> 
     return between.join(names[:most]) + more
 
 
-def _below(root: Path, others: list[str]) -> Iterator[File | Notice]:
+def _list_below(root: Path, others: list[str]) -> Iterator[File | Notice]:
     """What lies in a directory, sorted by name; links are not followed out of it.
 
     The names of files of other kinds are put into `others`.
@@ -386,17 +387,17 @@ def _below(root: Path, others: list[str]) -> Iterator[File | Notice]:
         elif path.is_symlink():
             yield Notice(f"{path}: a link is not followed - copy the file there")
         elif path.is_file():
-            yield from _one(path, below.as_posix(), others)
+            yield from _open_path(path, below.as_posix(), others)
     yield from (Notice(f"{error.filename}: {error.strerror}") for error in failed)
 
 
-def _one(path: Path, below: str, others: list[str]) -> Iterator[File | Notice]:
+def _open_path(path: Path, below: str, others: list[str]) -> Iterator[File | Notice]:
     """A file, the members of an archive, or one document from standard input."""
     if path == STDIN:
         text = sys.stdin.buffer.read()
         yield File("-", "standard-input.yaml", lambda: io.BytesIO(text))
     elif path.suffix.lower() == ".zip":
-        yield from _members(path, others)
+        yield from _list_members(path, others)
     else:
         yield File(str(path), below, lambda: path.open("rb"))
 
@@ -405,7 +406,7 @@ def _is_ignored(name: str) -> bool:
     return name.startswith(".") or name in LEFT_BY_SYSTEMS
 
 
-def _members(path: Path, others: list[str]) -> Iterator[File | Notice]:
+def _list_members(path: Path, others: list[str]) -> Iterator[File | Notice]:
     """The files of an archive, in the order of their names; nothing is unpacked to the disk."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -427,13 +428,13 @@ def _members(path: Path, others: list[str]) -> Iterator[File | Notice]:
                 yield Notice(f"{path}: {why} - split it")
             else:
                 for info in sorted(wanted, key=lambda info: info.filename):
-                    yield _member(path, archive, info)
+                    yield _open_member(path, archive, info)
     except BROKEN as error:
         yield Notice(f"{path}: not readable as a zip archive: {error}")
 
 
-def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> File | Notice:
-    name = f"{path}/{visible(info.filename)[:LONGEST]}"
+def _open_member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> File | Notice:
+    name = f"{path}/{escape_controls(info.filename)[:LONGEST]}"
     inside = PurePosixPath(info.filename)
     times = info.file_size // max(info.compress_size, 1)
     refused = {

@@ -8,15 +8,15 @@ from functools import lru_cache
 from time import process_time
 
 from gradcheck.batch.ledger import JudgedAnswer, unpack_answer
-from gradcheck.batch.pool import item
+from gradcheck.batch.pool import work_on_item
 from gradcheck.errors import OURS, GradcheckError
 from gradcheck.grading.judgement import Judgement
-from gradcheck.grading.key import Key, NoKey, key
-from gradcheck.grading.marking import alone, mark
+from gradcheck.grading.key import Key, NoKey, make_key
+from gradcheck.grading.marking import mark, take_alone
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.problem import Problem, ProblemSet, load_text
 from gradcheck.problem.draw import Draw, with_draw
-from gradcheck.report.judgements import line
+from gradcheck.report.judgements import make_line
 
 TOO_LARGE = "judging this answer takes more memory than an answer may"
 DUMP = json.JSONEncoder(allow_nan=False).encode
@@ -58,7 +58,7 @@ def judge_chunk(
     source = known.problem.program.source
     for _, name, answer in answers:
         begun = process_time()
-        with item():
+        with work_on_item():
             try:
                 if (part := known.problem.part(name)) is None:
                     raise LookupError(f"{known.problem.id} has no part {name}")
@@ -75,14 +75,14 @@ def leave_answer(problem: Problem, name: str, answer: str, why: str) -> JudgedAn
     """An answer that is left to a person."""
     part = problem.part(name)
     worth = problem.points * part.weight if part else 0.0
-    typed = alone(unpack_answer(answer))
+    typed = take_alone(unpack_answer(answer))
     base = Judgement("", problem.id, name, typed, "needs-review", 0.0, worth, remarks=(why,))
     return pack(replace(base, variant=problem.variant), "")
 
 
 def pack(judgement: Judgement, source: str) -> JudgedAnswer:
     """A judgement for the ledger: its line as ASCII, without the student, as others gave it too."""
-    said = line(judgement, source)
+    said = make_line(judgement, source)
     del said["student"]
     return JudgedAnswer(0, judgement.verdict, judgement.score, 0.0, DUMP(said))
 
@@ -92,7 +92,7 @@ def _set(text: bytes, file: str) -> ProblemSet:
     return load_text(text, file)
 
 
-def problem_of(asking: Asking) -> Problem:
+def find_problem(asking: Asking) -> Problem:
     """The problem, or the variant of it, that is asked."""
     problems = _set(asking.text, asking.file).problems
     return with_draw(next(p for p in problems if p.id == asking.problem), asking.draw)
@@ -104,7 +104,7 @@ def ready(asking: Asking) -> Key:
 
     So the first student's time does not pay for it.
     """
-    found = key(problem_of(asking))
+    found = make_key(find_problem(asking))
     for part in found.problem.parts:
         with suppress(Exception):  # a fault of ours is told of the answers that meet it
             mark(found, part, WRONG)

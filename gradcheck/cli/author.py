@@ -11,31 +11,31 @@ from rich.text import Text
 from gradcheck.batch.graded import update_file
 from gradcheck.batch.roster import read_roster
 from gradcheck.cli.group import EXISTING, FINE, FOUND, MALFORMED, command, explain, to_directory
-from gradcheck.cli.terminal import named, problems, screen, sets
+from gradcheck.cli.terminal import load_problems, load_sets, named, open_screen
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.errors import GradcheckError, underline
 from gradcheck.grading.key import (
     SAMPLE,
     Hidden,
     find_hidden,
-    findings,
+    find_usual,
+    find_variant,
     is_admitted,
-    key,
-    usual,
-    variant_for,
+    list_findings,
+    make_key,
 )
-from gradcheck.grading.marking import faults
+from gradcheck.grading.marking import find_faults
 from gradcheck.mistakes import CATALOGUE
-from gradcheck.practice import exercises
+from gradcheck.practice import generate_exercises
 from gradcheck.practice.drawing import to_set
 from gradcheck.problem import Problem
-from gradcheck.problem.draw import possible, sample_draws, with_draw
+from gradcheck.problem.draw import count_possible, sample_draws, with_draw
 from gradcheck.problem.model import suggest_id
 from gradcheck.report.figures import pluralize
-from gradcheck.report.gradebooks import cells
-from gradcheck.report.judgements import fault_words
-from gradcheck.report.pages import Sheet, page_name, sheet_markdown, sheets_page
-from gradcheck.training.preparing import programs
+from gradcheck.report.gradebooks import write_cells
+from gradcheck.report.judgements import format_fault
+from gradcheck.report.pages import Sheet, name_page, render_sheets, write_sheet
+from gradcheck.training.preparing import list_programs
 
 COPIED = "a program of nothing but the right numbers would pass: give an input by its shape"
 NONE_SHOWS_ALL = (
@@ -57,12 +57,12 @@ def lint(paths: tuple[Path, ...], self_tests_only: bool) -> None:
 
     Exit code 0: clean, 1: findings, 2: malformed.
     """
-    sys.exit(lint_all(problems(paths), self_tests_only))
+    sys.exit(lint_all(load_problems(paths), self_tests_only))
 
 
 def lint_all(chosen: Sequence[Problem], self_tests_only: bool = False) -> int:
     """Print the findings of every problem; the exit code of the command."""
-    out = screen()
+    out = open_screen()
     found = 0
     for problem in chosen:
         try:
@@ -81,38 +81,37 @@ def lint_all(chosen: Sequence[Problem], self_tests_only: bool = False) -> int:
 
 
 def _lint(problem: Problem, self_tests_only: bool) -> tuple[list[Text], list[Text]]:
-    """What should be mended in a problem, and what is good to know."""
-    ready = key(variant_for(problem, ""))
-    wrong = [_warning(fault_words(fault), "red") for fault in faults(ready)]
+    ready = make_key(find_variant(problem, ""))
+    wrong = [_print_warning(format_fault(fault), "red") for fault in find_faults(ready)]
     failed, never = _try_variants(problem)
     if self_tests_only:
         return wrong + failed, []
-    found = findings(ready)
-    wrong += [_finding_line(problem, finding) for finding in found if finding.cure]
-    if ready.run is not None and programs(ready.problem) and not ready.elsewhere:
-        wrong.append(_warning(COPIED))  # they are compared at the given point alone
+    found = list_findings(ready)
+    wrong += [_format_finding(problem, finding) for finding in found if finding.cure]
+    if ready.run is not None and list_programs(ready.problem) and not ready.elsewhere:
+        wrong.append(_print_warning(COPIED))  # they are compared at the given point alone
     if names := [part.name for part in ready.problem.parts if ready.stands_at_one_point(part)]:
         cure = "let an input be differentiated, or give it by its shape"
         wrong.append(
-            _warning(f"{', '.join(names)}: a formula is judged at this point only: {cure}")
+            _print_warning(f"{', '.join(names)}: a formula is judged at this point only: {cure}")
         )
     for name in sorted(MISLEADING.keys() & problem.inputs.keys()):
         words = f"an input named `{name}` is easily taken for {MISLEADING[name]}"
-        wrong.append(_warning(f"{words}: choose another name"))
+        wrong.append(_print_warning(f"{words}: choose another name"))
     known = [each for each in found if each.why and not each.cure]  # so in every such problem
     facts = [": ".join(filter(None, [", ".join(each.ids), each.why])) for each in known]
-    return wrong + failed, [_warning(words, "dim") for words in facts + never]
+    return wrong + failed, [_print_warning(words, "dim") for words in facts + never]
 
 
-def _warning(words: str, style: str = "yellow") -> Text:
+def _print_warning(words: str, style: str = "yellow") -> Text:
     return Text(f"  {words}", style=style)
 
 
-def _finding_line(problem: Problem, finding: Finding) -> Text:
+def _format_finding(problem: Problem, finding: Finding) -> Text:
     """`cannot reveal ...` or `cannot tell ... apart`, where, and the cure."""
     what = "cannot reveal" if finding.kind == "invisible" else "cannot tell apart"
     why = f" ({finding.why})" if finding.why else ""
-    text = _warning(f"{what} {', '.join(finding.ids)}: {finding.cure}{why}")
+    text = _print_warning(f"{what} {', '.join(finding.ids)}: {finding.cure}{why}")
     for line in underline(problem.program.source, finding.span, indent="      "):
         text.append(f"\n{line}", style="not yellow")
     return text
@@ -131,13 +130,16 @@ def _try_variants(problem: Problem) -> tuple[list[Text], list[str]]:
     for each in drawn:
         own = with_draw(problem, each)
         if is_admitted(problem, each):
-            said = (f"{fault_words(fault)} (where {_numbers(own)})" for fault in faults(key(own)))
-            wrong += [_warning(words, "red") for words in said]
+            said = (
+                f"{format_fault(fault)} (where {_format_numbers(own)})"
+                for fault in find_faults(make_key(own))
+            )
+            wrong += [_print_warning(words, "red") for words in said]
         else:
             found = find_hidden(problem, each)
-            more = None if found is None else found - usual(problem)
-            groups.setdefault(more, []).append(_numbers(own))
-    left, most = len(drawn) - sum(map(len, groups.values())), possible(problem)
+            more = None if found is None else found - find_usual(problem)
+            groups.setdefault(more, []).append(_format_numbers(own))
+    left, most = len(drawn) - sum(map(len, groups.values())), count_possible(problem)
     facts = [f"{left} of {len(drawn)} variants looked at are drawn (of {most:,})"]
     for group, variants in groups.items():
         unseen = sorted(ids[0] for kind, *ids in group or () if kind == "invisible")
@@ -146,10 +148,10 @@ def _try_variants(problem: Problem) -> tuple[list[Text], list[str]]:
         why += [f"makes {'; '.join(alike[:3])} look alike"] if alike else []
         words = "cannot be graded" if group is None else f"{' and '.join(why)}, unlike others"
         facts.append(f"never drawn: {'; '.join(variants)}: {words}")
-    return wrong if left else [_warning(NONE_SHOWS_ALL)], facts
+    return wrong if left else [_print_warning(NONE_SHOWS_ALL)], facts
 
 
-def _numbers(problem: Problem) -> str:
+def _format_numbers(problem: Problem) -> str:
     return ", ".join(f"{name} = {value}" for name, value in problem.variant.items())
 
 
@@ -166,14 +168,14 @@ def variants(paths: tuple[Path, ...], students: Path, directory: Path) -> None:
     ROSTER has a column `student` (and `name`, what people call them). Numbers are drawn from the
     name: `gradcheck grade` finds the same ones. Exit code 0: written, 2: it cannot be.
     """
-    read = sets(paths)
+    read = load_sets(paths)
     problems = [problem for each in read for problem in each.problems]
     title = next((each.title for each in read if each.title), "")
     expected = read_roster(students).called
     if not expected:
         raise GradcheckError(f"{students}: nobody is on this roster - one row a student is due")
     sheets = [
-        Sheet(name, called, [variant_for(problem, name) for problem in problems])
+        Sheet(name, called, [find_variant(problem, name) for problem in problems])
         for name, called in sorted(expected.items())
     ]
     _write_sheets(title, sheets, directory)
@@ -183,15 +185,15 @@ def variants(paths: tuple[Path, ...], students: Path, directory: Path) -> None:
 def _write_sheets(title: str, sheets: Sequence[Sheet], out: Path) -> None:
     """Each sheet as HTML and Markdown, all of them for the printer, and the table."""
     out.mkdir(parents=True, exist_ok=True)
-    rows = [cells(["student", "problem", "input", "value"])]
+    rows = [write_cells(["student", "problem", "input", "value"])]
     for sheet in sheets:
-        path = out / page_name(sheet.name)
-        update_file(path, sheets_page(title, [sheet]))
-        update_file(path.with_suffix(".md"), sheet_markdown(title, sheet))
+        path = out / name_page(sheet.name)
+        update_file(path, render_sheets(title, [sheet]))
+        update_file(path.with_suffix(".md"), write_sheet(title, sheet))
         for problem in sheet.problems:
             numbers = problem.variant.items()
-            rows += [cells([sheet.name, problem.id, n, str(v)], texts=3) for n, v in numbers]
-    update_file(out / ALL, sheets_page(title, sheets))
+            rows += [write_cells([sheet.name, problem.id, n, str(v)], texts=3) for n, v in numbers]
+    update_file(out / ALL, render_sheets(title, sheets))
     update_file(out / TABLE, "".join(f"{row}\r\n" for row in rows))
 
 
@@ -217,7 +219,7 @@ def generate(rules: str, level: int | None, count: int, reveals: str, seed: int)
     if reveals and reveals not in {row.id for row in CATALOGUE} | {"brackets-missing"}:
         hint = suggest_id(reveals) or "see `gradcheck mistakes`"
         raise GradcheckError(f"no mistake is called {reveals} - {hint}")
-    found = list(islice(exercises(names, level, seed, reveals), count))
+    found = list(islice(generate_exercises(names, level, seed, reveals), count))
     title = f"Practice: {', '.join(names) or 'all rules'}"
     title += f", level {level}" if level else ""
     title += f", to reveal {reveals}" if reveals else ""

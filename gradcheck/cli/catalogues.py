@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 @command(epilog="gradcheck ops")
 def ops() -> None:
     """List the functions that have a derivative, with their domains and kinks."""
-    from gradcheck.report.catalogues import ops_table  # noqa: PLC0415
+    from gradcheck.report.catalogues import make_ops_table  # noqa: PLC0415
 
-    _print(ops_table())
+    _print(make_ops_table())
 
 
 @command(epilog="gradcheck mistakes")
 def mistakes() -> None:
     """List the mistakes that can be named, with an example each."""
-    from gradcheck.report.catalogues import mistakes_page  # noqa: PLC0415
+    from gradcheck.report.catalogues import make_mistakes_page  # noqa: PLC0415
 
-    _print(mistakes_page())
+    _print(make_mistakes_page())
 
 
 @command(epilog="gradcheck schema > problem-schema.json")
@@ -35,7 +35,7 @@ def schema() -> None:
     """Print the JSON Schema of problem files, for editors."""
     import json  # noqa: PLC0415
 
-    from gradcheck.problem.model import schema as form  # noqa: PLC0415
+    from gradcheck.problem.model import make_schema as form  # noqa: PLC0415
 
     click.echo(json.dumps(form(), indent=2))
 
@@ -59,21 +59,20 @@ def help_(ctx: click.Context, topic: str | None) -> None:
 
 
 def _show_page(text: str) -> None:
-    """A page: well set on a terminal, as it is in a pipe."""
     from rich.markdown import Markdown  # noqa: PLC0415
 
-    from gradcheck.cli.terminal import screen  # noqa: PLC0415
+    from gradcheck.cli.terminal import open_screen  # noqa: PLC0415
 
-    if screen().is_terminal:
+    if open_screen().is_terminal:
         _print(Markdown(text, code_theme="ansi_dark"))
     else:
         print(text, end="")
 
 
 def _print(shown: "RenderableType") -> None:
-    from gradcheck.cli.terminal import screen  # noqa: PLC0415
+    from gradcheck.cli.terminal import open_screen  # noqa: PLC0415
 
-    screen().print(shown)
+    open_screen().print(shown)
 
 
 def on_config(config: Any) -> Any:

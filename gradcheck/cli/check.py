@@ -8,15 +8,15 @@ from itertools import pairwise
 import click
 from rich.text import Text
 
-from gradcheck.answers.tokens import levels, tokenize
+from gradcheck.answers.tokens import count_levels, tokenize
 from gradcheck.cli.group import command
-from gradcheck.cli.terminal import screen, show_judged
+from gradcheck.cli.terminal import open_screen, show_judged
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.key import key
+from gradcheck.grading.key import make_key
 from gradcheck.grading.marking import mark
-from gradcheck.problem.draw import check_value, given_point
-from gradcheck.problem.load import question
-from gradcheck.report.judgements import STYLES, line, restrict
+from gradcheck.problem.draw import check_value, draw_given_point
+from gradcheck.problem.load import make_question
+from gradcheck.report.judgements import STYLES, make_line, restrict
 
 CODES = {"right": 0, "wrong": 1, "invalid": 2, "missing": 2, "needs-review": 3}
 LIST = re.compile(r"(?:[^=\[(]*=)?\s*[\[(⟨<](?P<inner>.*)[\])⟩>]\s*(?:\^?T|ᵀ)?", re.DOTALL)
@@ -41,25 +41,25 @@ def check(
     ANSWER is typed mathematics or numbers, of several inputs in a list: `[2xy, x^2]`; an input
     without a value is drawn. Exit code 0: right, 1: wrong, 2: unreadable, 3: needs review.
     """
-    problem = question(expression, given, [wrt] if wrt else ())
-    check_value(problem, given_point(problem))
+    problem = make_question(expression, given, [wrt] if wrt else ())
+    check_value(problem, draw_given_point(problem))
     names = [part.name for part in problem.parts]
     answers = [answer] if len(names) == 1 else split_answers(answer)
     if len(answers) != len(names):
         known = ", ".join(names)
         cure = f"add --wrt {names[0]}, or give one for each: `[..., ...]`"
         raise GradcheckError(f"by which of {known} is `{answer}` meant? - {cure}")
-    held, source = key(problem), problem.program.source
+    held, source = make_key(problem), problem.program.source
     codes = []
     for part, each in zip(problem.parts, answers, strict=True):
-        said = restrict(line(mark(held, part, each), source), "full")
+        said = restrict(make_line(mark(held, part, each), source), "full")
         if as_json:
             print(json.dumps(said, allow_nan=False))
         else:
             head = Text(said["verdict"], style=f"bold {STYLES[said['verdict']]}")
             head.append(f"  d/d{part.name} of {source}", style="not bold default")
-            screen().print(head, soft_wrap=True)
-            show_judged(screen(), said, source)
+            open_screen().print(head, soft_wrap=True)
+            show_judged(open_screen(), said, source)
         codes.append(CODES[said["verdict"]])
     sys.exit(max(codes, key=WORST.index))
 
@@ -69,6 +69,6 @@ def split_answers(answer: str) -> list[str]:
     found = LIST.fullmatch(answer)
     inner = found["inner"] if found else answer
     tokens, _ = tokenize(inner)
-    outside = [t for t, level in zip(tokens, levels(tokens), strict=True) if level == 0]
+    outside = [t for t, level in zip(tokens, count_levels(tokens), strict=True) if level == 0]
     commas = [token.end for token in outside if COMMA.match(inner, token.start)]
     return [inner[a : b - 1].strip() for a, b in pairwise([0, *commas, len(inner) + 1])]

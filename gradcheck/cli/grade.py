@@ -23,9 +23,9 @@ from gradcheck.batch.graded import (
     Change,
     ClassFacts,
     changes,
-    class_facts,
-    grades,
-    json_lines,
+    collect_facts,
+    dump_lines,
+    list_grades,
     prepare_pages,
     read_students,
     replace_file,
@@ -33,11 +33,11 @@ from gradcheck.batch.graded import (
     write_pages,
     write_results,
 )
-from gradcheck.batch.ledger import NAME, Ledger, Unusable, only_writer, trouble
+from gradcheck.batch.ledger import NAME, Ledger, Unusable, describe_trouble, lock_directory
 from gradcheck.batch.pool import OPEN, Cluster, Limits, Nursery, Pool
 from gradcheck.batch.roster import Roster, read_names, read_roster
 from gradcheck.batch.run import Batch, Progress, count_jobs
-from gradcheck.batch.submissions import AS_THEY_ARE, Read, read_mapping, submissions
+from gradcheck.batch.submissions import AS_THEY_ARE, Read, read_mapping, read_submissions
 from gradcheck.cli.group import (
     EXISTING,
     FINE,
@@ -49,14 +49,14 @@ from gradcheck.cli.group import (
     to_directory,
     with_feedback,
 )
-from gradcheck.cli.terminal import PATH, check_id, screen, sets, show_judged
+from gradcheck.cli.terminal import PATH, check_id, load_sets, open_screen, show_judged
 from gradcheck.documents import STDIN
-from gradcheck.documents.table import workbook
+from gradcheck.documents.table import write_workbook
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
-from gradcheck.problem.draw import plain
+from gradcheck.problem.draw import fold_name
 from gradcheck.report import gradebooks
-from gradcheck.report.figures import visible
+from gradcheck.report.figures import escape_controls
 from gradcheck.report.judgements import STYLES, VERDICTS, restrict
 from gradcheck.report.tables import TextTable
 
@@ -105,14 +105,14 @@ def grade(problems: Path, answers: tuple[Path, ...], **said: Any) -> None:
     1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
     """
     nursery = click.get_current_context().with_resource(closing(Nursery()))
-    asked, read = GradeOptions(**said), sets((problems,))
+    asked, read = GradeOptions(**said), load_sets((problems,))
     for id in asked.ids:
         check_id(id, [problem.id for each in read for problem in each.problems])
-    with _ending(asked.directory), _open_ledger(asked.directory) as ledger:
+    with _explain_ending(asked.directory), _open_ledger(asked.directory) as ledger:
         facts = _grade_class(read, answers, asked, ledger, nursery)
         if asked.as_json:
             for student in read_students(ledger, as_read=asked.directory is None):
-                for line in json_lines(student, asked.feedback):
+                for line in dump_lines(student, asked.feedback):
                     print(line)
         else:
             _show(ledger, facts, asked.directory, asked.feedback, diff=asked.diff)
@@ -149,7 +149,7 @@ def _grade_class(
     nursery: Nursery,
 ) -> ClassFacts:
     """Prepare, collect, judge and write; what is told of the class."""
-    err, jobs = screen(stderr=True), count_jobs(asked.jobs, kept=asked.directory is not None)
+    err, jobs = open_screen(stderr=True), count_jobs(asked.jobs, kept=asked.directory is not None)
     pattern = read_names(asked.names) if asked.names else None
     meant = read_mapping(asked.mapping) if asked.mapping else AS_THEY_ARE
     expected = read_roster(asked.roster) if asked.roster else Roster()
@@ -166,7 +166,7 @@ def _grade_class(
         ledger.know("anonymous", "yes" if asked.anonymous else "no")
         ledger.know("title", next((s.title for s in read if s.title), ""))
         read_all: Callable[[], Iterable[Read]]
-        read_all = partial(submissions, answers, pattern, meant, expected, batch.problems)
+        read_all = partial(read_submissions, answers, pattern, meant, expected, batch.problems)
         if STDIN in answers:  # which is read once
             read_all = list(read_all()).copy
         batch.collect(
@@ -183,7 +183,7 @@ def _grade_class(
 def _write(ledger: Ledger, directory: Path | None, jobs: int, nursery: Nursery) -> ClassFacts:
     """The files of a batch that is kept; what is told of the class."""
     if directory is None:
-        return class_facts(ledger)
+        return collect_facts(ledger)
     ledger.save()
     with closing(Pool(jobs, None, nursery)) as printers:
         return write_results(ledger, directory, printers)
@@ -210,12 +210,12 @@ def follow(steps: Iterable[Progress], err: Console, *, silent: bool) -> None:
 
 
 @contextmanager
-def _ending(directory: Path | None) -> Iterator[None]:
+def _explain_ending(directory: Path | None) -> Iterator[None]:
     """What ends a batch before its end is told in a sentence, and what is kept of it."""
     try:
         yield
     except (OSError, sqlite3.Error) as error:
-        why = trouble(error, directory and directory / NAME)
+        why = describe_trouble(error, directory and directory / NAME)
         where = getattr(error, "filename", None) or directory or "the batch"
         words = f"{where}: cannot be written: {why}"
         raise Unusable(f"{words} - {KEPT}" if directory else words) from None
@@ -230,7 +230,7 @@ def _ending(directory: Path | None) -> Iterator[None]:
 def _open_ledger(directory: Path | None) -> Iterator[Ledger]:
     """The ledger of a directory, locked; or one in memory."""
     with (
-        only_writer(directory) if directory else nullcontext(),
+        lock_directory(directory) if directory else nullcontext(),
         closing(Ledger(directory / NAME if directory else None)) as ledger,
     ):
         yield ledger
@@ -247,14 +247,14 @@ def _find_code(ledger: Ledger, facts: ClassFacts, low: float | None) -> int:
 
 
 def _notice(err: Console, words: str) -> None:
-    err.print(Text(visible(words)), style="yellow", soft_wrap=True)
+    err.print(Text(escape_controls(words)), style="yellow", soft_wrap=True)
 
 
 def _show(
     ledger: Ledger, facts: ClassFacts, directory: Path | None, feedback: str, *, diff: bool
 ) -> None:
     """The answers and tables; of a batch that is kept the tables."""
-    out = screen()
+    out = open_screen()
     if directory is None:
         _show_answers(ledger, out, feedback)
     if not facts.totals:
@@ -265,7 +265,7 @@ def _show(
         table = TextTable(("student", "points"), right=("points",), gap=GAP)
         for student in order:
             if student in sums:
-                table.add(visible(student), f"{sums[student]:g} of {facts.possible:g}")
+                table.add(escape_controls(student), f"{sums[student]:g} of {facts.possible:g}")
         out.print(table)
     if len(facts.totals) > 1:
         _show_class(facts, out)
@@ -293,7 +293,7 @@ def _show_class(facts: ClassFacts, out: Console) -> None:
     if facts.unnamed:
         out.print("\nwrong, and no mistake of the catalogue gives it")
         for count, line in facts.unnamed[:5]:
-            text = visible(" ".join(str(line["answer"]).split()))
+            text = escape_controls(" ".join(str(line["answer"]).split()))
             brief = text if len(text) <= 60 else f"{text[:57]}..."
             words = f"  {count}x  {line['problem']}.{line['part']}  {brief}"
             out.print(Text(words), soft_wrap=True)
@@ -317,7 +317,7 @@ def _show_changes(found: Iterable[Change], out: Console) -> None:
             why = "new" if each.before is None else "no longer handed in"
         else:
             why = "the problem or its rubric changed" if each.same_answer else "another answer"
-        head = f"{visible(each.student)}  {each.problem}.{each.part}"
+        head = f"{escape_controls(each.student)}  {each.problem}.{each.part}"
         out.print(Text(f"{head}  {was} -> {now}  ({why})"), soft_wrap=True)
     again = f"; {same:,} answers were judged again, with the same points" if same else ""
     has = "judgement has" if changed < 2 else "judgements have"
@@ -330,7 +330,7 @@ def _show_answers(ledger: Ledger, out: Console, feedback: str) -> None:
     for student in read_students(ledger, as_read=True):
         for line in (restrict(each, feedback) for each in student.lines):
             verdict, tags = line["verdict"], line["tags"]
-            place = f"{visible(student.name)}  {line['problem']}.{line['part']}  "
+            place = f"{escape_controls(student.name)}  {line['problem']}.{line['part']}  "
             head = Text.assemble((place, "bold"), (verdict, f"bold {STYLES[verdict]}"))
             head.append(f" ({', '.join(tags)})" if tags else "", style="bold dim")
             head.append(f"  {line['score']:g} of {line['points']:g}", style="dim")
@@ -343,22 +343,22 @@ def _show_answers(ledger: Ledger, out: Console, feedback: str) -> None:
 
 
 def _write_fresh(form: str, ledger: Ledger, out: Path) -> None:
-    facts = class_facts(ledger)
+    facts = collect_facts(ledger)
     points = {name: got for name, _, got, _ in facts.totals}
     with replace_file(out) as file:
         title = ledger.fact("title") or "gradcheck"
-        file.write(gradebooks.fresh(form, title, points, facts.possible))
+        file.write(gradebooks.write_gradebook(form, title, points, facts.possible))
 
 
 def _write_gradescope(ledger: Ledger, out: Path) -> None:
-    from gradcheck.report.pages import page_name  # noqa: PLC0415
+    from gradcheck.report.pages import name_page  # noqa: PLC0415
 
     out.mkdir(parents=True, exist_ok=True)
     sources = {id: about["program"] for id, about in ledger.problems().items()}
     for student in read_students(ledger):
         lines = [restrict(line, ledger.feedback()) for line in student.lines]
-        with replace_file(out / Path(page_name(student.name)).with_suffix(".json").name) as file:
-            file.write(gradebooks.gradescope(lines, sources))
+        with replace_file(out / Path(name_page(student.name)).with_suffix(".json").name) as file:
+            file.write(gradebooks.write_gradescope(lines, sources))
 
 
 def _fill_in(  # noqa: PLR0917 - the options
@@ -368,9 +368,11 @@ def _fill_in(  # noqa: PLR0917 - the options
 
     def feedback(student: str) -> str:
         (found,) = read_students(ledger, between=(student, student))
-        return gradebooks.comments([restrict(line, ledger.feedback()) for line in found.lines])
+        return gradebooks.write_comments(
+            [restrict(line, ledger.feedback()) for line in found.lines]
+        )
 
-    facts = class_facts(ledger)
+    facts = collect_facts(ledger)
     points = {name: got for name, _, got, _ in facts.totals}
     say = feedback if comments else None
     whole, names = export.read_bytes(), ledger.names()
@@ -385,10 +387,10 @@ FORMS: Mapping[str, tuple[str, Callable[[Ledger, Path], object]]] = {
     "canvas": ("canvas.csv", partial(_write_fresh, "canvas")),
     "moodle": ("moodle.csv", partial(_write_fresh, "moodle")),
     "gradescope": ("gradescope", _write_gradescope),
-    "csv": ("grades.csv", lambda ledger, out: write_grades(class_facts(ledger), out)),
+    "csv": ("grades.csv", lambda ledger, out: write_grades(collect_facts(ledger), out)),
     "xlsx": (
         "grades.xlsx",
-        lambda ledger, out: out.write_bytes(workbook(grades(class_facts(ledger)))),
+        lambda ledger, out: out.write_bytes(write_workbook(list_grades(collect_facts(ledger)))),
     ),
 }
 FORM = click.Choice([*FORMS])
@@ -416,7 +418,7 @@ def report(  # noqa: PLR0917 - click gives them by name
         raise GradcheckError(words)
     path, (name, write) = _find_ledger(directory), FORMS[form]
     out = out or directory / name
-    with _ending(directory), closing(Ledger(path, readonly=True)) as ledger:
+    with _explain_ending(directory), closing(Ledger(path, readonly=True)) as ledger:
         if export is None:
             write(ledger, out)
         else:
@@ -461,7 +463,7 @@ def mark(  # noqa: PLR0917 - click gives them by name
     _find_ledger(directory)
     if undo == (points is not None):
         raise GradcheckError("say either --points N or --undo")
-    with _ending(directory), _open_ledger(directory) as ledger:
+    with _explain_ending(directory), _open_ledger(directory) as ledger:
         who = _find_student(ledger, student)
         named, possible = _find_part(ledger, problem, part)
         place = f"{who}: {problem}.{named}"
@@ -481,7 +483,7 @@ def mark(  # noqa: PLR0917 - click gives them by name
 
 def _find_student(ledger: Ledger, name: str) -> str:
     students = ledger.order()
-    found = name if name in students else ledger.names().get(plain(name), "")
+    found = name if name in students else ledger.names().get(fold_name(name), "")
     if found not in students:
         raise GradcheckError(f"no student of the batch goes by `{name}`")
     return found

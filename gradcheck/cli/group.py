@@ -86,10 +86,10 @@ class Careful(Exemplified, click.Group):
             click.echo("stopped", err=True)
             sys.exit(STOPPED)
         except Exception as error:  # noqa: BLE001 - told as our own
-            from gradcheck.report.figures import visible  # noqa: PLC0415
+            from gradcheck.report.figures import escape_controls  # noqa: PLC0415
 
             code, words = explain(error)
-            click.echo(visible(words), err=True)
+            click.echo(escape_controls(words), err=True)
             sys.exit(code)
 
 

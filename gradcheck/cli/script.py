@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from gradcheck.cli.group import FINE, FOUND, IN_DOUBT, MALFORMED
-from gradcheck.cli.terminal import screen
+from gradcheck.cli.terminal import open_screen
 from gradcheck.errors import GradcheckError
-from gradcheck.report.passes import script_line, script_report
+from gradcheck.report.passes import render_script, write_script_line
 from gradcheck.scripts import judge, run_file
 
 JSON = "--json"
@@ -38,18 +38,18 @@ def main(words: list[str]) -> int:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed if as_json else out):
             source, recorder, error = run_file(file)
-        with screen(stderr=True).status("judging") as status:
+        with open_screen(stderr=True).status("judging") as status:
             found = judge(recorder, status.update)
     except (GradcheckError, OSError) as refusal:
-        screen(stderr=True).print(str(refusal), markup=False, soft_wrap=True)
+        open_screen(stderr=True).print(str(refusal), markup=False, soft_wrap=True)
         return MALFORMED
     sys.stdout = out
     if as_json:
-        print(script_line(file, found, printed.getvalue(), error))
+        print(write_script_line(file, found, printed.getvalue(), error))
     else:
-        screen().print(script_report(file, source, found, error))
+        open_screen().print(render_script(file, source, found, error))
     if error is not None:
-        screen(stderr=True).print(error.text, markup=False, soft_wrap=True)
+        open_screen(stderr=True).print(error.text, markup=False, soft_wrap=True)
     if found.verdict == "dissent":
         return IN_DOUBT
     return FOUND if error is not None else FINE

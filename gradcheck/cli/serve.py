@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gradcheck.batch.ledger import only_writer
+from gradcheck.batch.ledger import lock_directory
 from gradcheck.batch.roster import Roster, read_roster
 from gradcheck.cli.group import command, to_directory, with_feedback
-from gradcheck.cli.terminal import PATH, sets
+from gradcheck.cli.terminal import PATH, load_sets
 from gradcheck.errors import GradcheckError
 from gradcheck.problem.load import list_sets
 from gradcheck.report.figures import pluralize
@@ -63,7 +63,7 @@ def serve(  # noqa: PLR0917 - click gives them by name
     Without PATHS the sets that come with gradcheck. Needs the extra `web`. The pages are for this
     machine alone unless --host says otherwise.
     """
-    read = sets(paths or tuple(list_sets()))
+    read = load_sets(paths or tuple(list_sets()))
     _check_machine()
     if course and not directory:
         raise click.UsageError("--course needs -o DIR: the codes are kept there, with the attempts")
@@ -78,8 +78,8 @@ def serve(  # noqa: PLR0917 - click gives them by name
         risk = CODED if course else NAMED
         click.echo(f"{host} is open to others: {risk} (then add --secure)", err=True)
     kept = f"attempts are kept in {directory}" if directory else "nothing is kept (see -o)"
-    writing = nullcontext() if directory is None else only_writer(directory)
-    with writing, _listening(host, port) as listening:
+    writing = nullcontext() if directory is None else lock_directory(directory)
+    with writing, _open_socket(host, port) as listening:
         roster = _hand_out(course, directory) if course and directory else None
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
@@ -109,11 +109,11 @@ def _hand_out(course: Path, directory: Path) -> Roster:
 def _run(practice: "Practice", listening: socket.socket) -> None:
     import uvicorn  # noqa: PLC0415
 
-    from gradcheck.web.app import application  # noqa: PLC0415
+    from gradcheck.web.app import make_application  # noqa: PLC0415
     from gradcheck.web.guard import Patient  # noqa: PLC0415
 
     config = uvicorn.Config(
-        application(practice),
+        make_application(practice),
         http=Patient,
         limit_concurrency=CONNECTIONS,
         log_level="warning",
@@ -124,7 +124,7 @@ def _run(practice: "Practice", listening: socket.socket) -> None:
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _open_socket(host: str, port: int) -> socket.socket:
     """A socket at the address; raises GradcheckError where there cannot be one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

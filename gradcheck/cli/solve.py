@@ -9,15 +9,15 @@ import click
 from rich.console import RenderableType
 
 from gradcheck.cli.group import FINE, IN_DOUBT, as_json_lines, command, explain, to_directory
-from gradcheck.cli.terminal import PATH, is_script, problems, screen
+from gradcheck.cli.terminal import PATH, is_script, load_problems, open_screen
 from gradcheck.errors import OutOfBudget, TextError
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem import Problem, is_training
-from gradcheck.problem.draw import check_value, given_point
-from gradcheck.problem.load import question
+from gradcheck.problem.draw import check_value, draw_given_point
+from gradcheck.problem.load import make_question
 from gradcheck.problem.record import Point
-from gradcheck.report.verdicts import NOT_SHOWN, json_line, problem_report, summary
+from gradcheck.report.verdicts import NOT_SHOWN, dump_line, render_problem, write_summary
 from gradcheck.texts import Formulas
 from gradcheck.verdict.consult import Verdict, consult
 
@@ -65,16 +65,16 @@ def solve(  # noqa: PLR0917 - click gives them by name
     """
     codes: list[int] = []
     if expression is not None:
-        chosen = [question(expression, paths, wrt)]
+        chosen = [make_question(expression, paths, wrt)]
     else:
         codes, files = _run_scripts(paths, as_json)
         if codes and (steps or entries or plot is not None):
             click.echo("--steps, --entries and --plot are for problem files, not scripts", err=True)
-        chosen = problems(files, only) if files else []
+        chosen = load_problems(files, only) if files else []
     if student is not None:
-        from gradcheck.grading.key import variant_for  # noqa: PLC0415
+        from gradcheck.grading.key import find_variant  # noqa: PLC0415
 
-        chosen = [variant_for(problem, student) for problem in chosen]
+        chosen = [find_variant(problem, student) for problem in chosen]
     if chosen:
         codes.append(solve_all(chosen, steps, entries, as_json, plot))
     if lint and chosen and not as_json:
@@ -104,7 +104,7 @@ def solve_all(
 
     Gives the exit code of the command. Raises Unwritable where the pictures cannot be written.
     """
-    out, err, album = screen(), screen(stderr=True), None
+    out, err, album = open_screen(), open_screen(stderr=True), None
     if plot is not None:
         from gradcheck.plots import Album  # noqa: PLC0415
 
@@ -117,7 +117,7 @@ def solve_all(
         except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
             code, words = explain(error, NotScalar)
             failed = max(failed, code)
-            err.print(_place(problem, error, words), markup=False, soft_wrap=True)
+            err.print(_add_place(problem, error, words), markup=False, soft_wrap=True)
             continue
         said.append(verdict)
         if as_json:
@@ -127,14 +127,14 @@ def solve_all(
         if album is not None:
             album.add(problem, drafts)
     if not as_json and len(said) > 1:
-        out.print(summary(said))
+        out.print(write_summary(said))
     if album is not None:
         for note in (*album.notes, album.words()):
             (err if as_json else out).print(note, style="dim", markup=False, soft_wrap=True)
     return failed or (IN_DOUBT if "dissent" in said else FINE)
 
 
-def _place(problem: Problem, error: Exception, words: str) -> str:
+def _add_place(problem: Problem, error: Exception, words: str) -> str:
     """A complaint with its place; the problem's own where it has one and the complaint none."""
     placed = isinstance(error, TextError) and any(c.line for c in error.complaints)
     if placed or not problem.file or words.startswith(problem.file):
@@ -145,29 +145,29 @@ def _place(problem: Problem, error: Exception, words: str) -> str:
 def _solve(problem: Problem, with_steps: bool, entries: bool, as_json: bool, drawn: bool) -> Solved:
     """The three opinions on the gradient of a program's value; or on its own passes back."""
     if is_training(problem):
-        return _training(problem, with_steps, as_json, drawn)
-    point = given_point(problem)
+        return _solve_training(problem, with_steps, as_json, drawn)
+    point = draw_given_point(problem)
     case = problem.case(point)
     verdict = _consult(problem, point, case)
     try:
-        forms = _forms(problem, point, verdict)
+        forms = _write_forms(problem, point, verdict)
     except OutOfBudget:  # of what is shown, which never ends what is judged
         forms = NOT_SHOWN
     if as_json:
-        shown: RenderableType = json_line(problem, point, verdict, forms)
+        shown: RenderableType = dump_line(problem, point, verdict, forms)
     else:
         steps = None
         if with_steps:
-            from gradcheck.report.steps import steps_shown  # noqa: PLC0415
+            from gradcheck.report.steps import render_steps  # noqa: PLC0415
             from gradcheck.texts.steps import derive  # noqa: PLC0415
 
-            steps = steps_shown(derive(problem, point))
-        shown = problem_report(problem, point, verdict, steps, forms, entries=entries)
+            steps = render_steps(derive(problem, point))
+        shown = render_problem(problem, point, verdict, steps, forms, entries=entries)
     if not drawn:
         return verdict.verdict, shown, ()
-    from gradcheck.plots import of_case  # noqa: PLC0415
+    from gradcheck.plots import draw_case  # noqa: PLC0415
 
-    return verdict.verdict, shown, of_case(problem, case, verdict)
+    return verdict.verdict, shown, draw_case(problem, case, verdict)
 
 
 def _consult(problem: Problem, point: Point, case: Case) -> Verdict:
@@ -183,32 +183,32 @@ def _consult(problem: Problem, point: Point, case: Case) -> Verdict:
     return consult(case, mine=mine)
 
 
-def _forms(problem: Problem, point: Point, verdict: Verdict) -> Formulas:
+def _write_forms(problem: Problem, point: Point, verdict: Verdict) -> Formulas:
     """The gradients as formulas where all agree; of single numbers with what they hang on."""
     if verdict.verdict != "agree":
         return NOT_SHOWN
     if all(i.shape == () for i in problem.inputs.values()):
-        from gradcheck.texts.paths import path_forms  # noqa: PLC0415
+        from gradcheck.texts.paths import write_path_forms  # noqa: PLC0415
 
-        return Formulas(paths=path_forms(problem, point, verdict))
-    from gradcheck.texts.forms import formulas  # noqa: PLC0415
+        return Formulas(paths=write_path_forms(problem, point, verdict))
+    from gradcheck.texts.forms import write_formulas  # noqa: PLC0415
 
-    return formulas(problem, point, verdict.opinions["reverse"].gradients)
+    return write_formulas(problem, point, verdict.opinions["reverse"].gradients)
 
 
-def _training(problem: Problem, with_steps: bool, as_json: bool, drawn: bool) -> Solved:
+def _solve_training(problem: Problem, with_steps: bool, as_json: bool, drawn: bool) -> Solved:
     """A program that goes back by itself: its events and its ledger."""
-    from gradcheck.report.passes import training_line, training_report, verdict_of  # noqa: PLC0415
+    from gradcheck.report.passes import find_verdict, render_training, write_training_line  # noqa: PLC0415
     from gradcheck.training.preparing import run_and_judge  # noqa: PLC0415
 
     reference = run_and_judge(problem)
     if as_json:
-        shown: RenderableType = training_line(problem, reference)
+        shown: RenderableType = write_training_line(problem, reference)
     else:
-        shown = training_report(problem, reference, with_steps)
-    said = verdict_of(reference, reference.trace.error)
+        shown = render_training(problem, reference, with_steps)
+    said = find_verdict(reference, reference.trace.error)
     if not drawn:
         return said, shown, ()
-    from gradcheck.plots import of_training  # noqa: PLC0415
+    from gradcheck.plots import draw_training  # noqa: PLC0415
 
-    return said, shown, of_training(problem, reference)
+    return said, shown, draw_training(problem, reference)

@@ -10,7 +10,7 @@ import click
 from gradcheck.cli.group import MALFORMED, explain, suggest
 from gradcheck.documents import STDIN
 from gradcheck.errors import GradcheckError
-from gradcheck.language.vocabulary import listing, nearest
+from gradcheck.language.vocabulary import join_names, suggest_nearest
 
 if TYPE_CHECKING:
     from gradcheck.problem import Problem, ProblemSet
@@ -22,7 +22,7 @@ from typing import IO
 from rich.console import Console
 from rich.text import Text
 
-from gradcheck.report.figures import visible
+from gradcheck.report.figures import escape_controls
 from gradcheck.report.tables import ENDLESS, indent
 
 PROBLEM_ENDINGS = (".yaml", ".yml", ".json")
@@ -52,10 +52,10 @@ def is_script(path: Path) -> bool:
     return path.suffix in (".py", ".ipynb") and not path.is_dir()
 
 
-def sets(paths: tuple[Path, ...]) -> "list[ProblemSet]":
+def load_sets(paths: tuple[Path, ...]) -> "list[ProblemSet]":
     """All problem sets; every malformed file is complained of before anything runs."""
     read, complaints = [], []
-    for file in _files(paths):
+    for file in _list_files(paths):
         try:
             read.append(_set(file))
         except (GradcheckError, OSError) as error:
@@ -66,7 +66,7 @@ def sets(paths: tuple[Path, ...]) -> "list[ProblemSet]":
     return read
 
 
-def _files(paths: tuple[Path, ...]) -> Iterator[Path]:
+def _list_files(paths: tuple[Path, ...]) -> Iterator[Path]:
     """The files themselves, and the problem files in directories, in order."""
     for path in paths:
         if path.is_dir():
@@ -90,14 +90,14 @@ def _set(file: Path) -> "ProblemSet":
 def check_id(name: str, known: Collection[str]) -> None:
     """Raise GradcheckError where no problem is called so."""
     if name not in known:
-        near, every = nearest(name, known), listing(known).replace("`", "")
+        near, every = suggest_nearest(name, known), join_names(known).replace("`", "")
         cure = f"{near} there are {every}" if near else f"one of {every}"
         raise GradcheckError(f"no problem is called `{name}` - {cure}")
 
 
-def problems(paths: tuple[Path, ...], only: tuple[str, ...] = ()) -> "list[Problem]":
+def load_problems(paths: tuple[Path, ...], only: tuple[str, ...] = ()) -> "list[Problem]":
     """The problems of these ids, all where none is named; raises GradcheckError for an unknown."""
-    every = [problem for each in sets(paths) for problem in each.problems]
+    every = [problem for each in load_sets(paths) for problem in each.problems]
     known = {problem.id for problem in every}
     for name in only:
         check_id(name, known)
@@ -125,7 +125,7 @@ class Trimmed:
         return getattr(self.stream, name)
 
 
-def screen(*, stderr: bool = False) -> Console:
+def open_screen(*, stderr: bool = False) -> Console:
     """A console; what goes into a pipe is neither wrapped nor padded, unless COLUMNS says so."""
     stream = sys.stderr if stderr else sys.stdout
     if stream.isatty():
@@ -139,11 +139,13 @@ def show_judged(to: Console, line: Mapping[str, Any], source: str) -> None:
 
     Words wrap under their beginning, lines of a program stay as typed.
     """
-    from gradcheck.report.judgements import findings  # noqa: PLC0415 - not what `solve` needs
+    from gradcheck.report.judgements import list_findings  # noqa: PLC0415 - not what `solve` needs
 
     said = [f"understood  {line['understood']}"] if line["understood"] else []
-    told = [*said, *map(visible, findings(line, source))]
-    marked = [(words, "") for words in told] + [(visible(r), "dim") for r in line["remarks"] or ()]
+    told = [*said, *map(escape_controls, list_findings(line, source))]
+    marked = [(words, "") for words in told] + [
+        (escape_controls(r), "dim") for r in line["remarks"] or ()
+    ]
     for words, style in marked:
         for row in words.split("\n"):
             if row.startswith(CODE):

@@ -9,12 +9,12 @@ from itertools import chain, islice
 import numpy as np
 
 from gradcheck.diagnosis import backprop, calculus
-from gradcheck.diagnosis.line import Gradients, ScalarLine, Span, lines
-from gradcheck.diagnosis.tables import equal
+from gradcheck.diagnosis.line import Gradients, ScalarLine, Span, derive_lines
+from gradcheck.diagnosis.tables import is_equal
 from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import CATALOGUE, Mistake, Whole
-from gradcheck.opinions.opinion import Case, reason, stack_rows
-from gradcheck.opinions.reverse import once, twice
+from gradcheck.opinions.opinion import Case, describe_reason, stack_rows
+from gradcheck.opinions.reverse import differentiate_twice, run_once
 from gradcheck.opinions.tape import record
 from gradcheck.values import Array, Params, Value
 
@@ -33,7 +33,7 @@ class Texts(UserDict[str, Value]):
 
     @cached_property
     def data(self) -> Params:  # type: ignore[override]
-        return calculus.texts(*self._made)
+        return calculus.quote_texts(*self._made)
 
     def __reduce__(self) -> tuple[Value, ...]:
         return dict, (dict(self.data),)
@@ -79,15 +79,15 @@ Stream = Iterator[tuple[Value, Made, Sequence[int], Sequence[Gradients]]]
 def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Acts:
     """All acts, also those that change nothing and those that give the same numbers."""
     try:
-        values, right = zip(*map(once, cases), strict=True)
+        values, right = zip(*map(run_once, cases), strict=True)
     except Exception as error:
-        why = f"no mistake can be made where reverse mode abstains: {reason(error)}"
+        why = f"no mistake can be made where reverse mode abstains: {describe_reason(error)}"
         raise GradcheckError(why) from error
     calculus_rows, backprop_rows, whole_rows = (
         [row for row in catalogue if row.family == family]
         for family in ("calculus", "backprop", "whole")
     )
-    paths: Paths = [] if cases[0].rows is not None else lines(cases)
+    paths: Paths = [] if cases[0].rows is not None else derive_lines(cases)
     span = _find_last(cases[0], paths)
     streams = [_act_on_whole(cases, right, whole_rows, span)]
     if calculus.is_second(cases):
@@ -142,7 +142,7 @@ def _is_expression(cases: Sequence[Case], paths: Paths) -> bool:
 
 def _act_on_rows(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
     """The acts on every entry of the value, put together: a mistake is made in all of them."""
-    each = [collect(row, rows) for row in zip(*(case.each_row() for case in cases), strict=True)]
+    each = [collect(row, rows) for row in zip(*(case.list_rows() for case in cases), strict=True)]
     for key in dict.fromkeys(key for acts in each for key in acts.found):
         first = next(acts.found[key] for acts in each if key in acts.found)
         at = [
@@ -155,7 +155,7 @@ def _act_on_rows(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
 def _act_in_calculus(paths: Paths, rows: Sequence[Mistake]) -> Stream:
     rows = [row for row in rows if row.verb in ("derivative", "held")]
     for points, line in ((points, line) for points, whole in paths for line in whole.alone):
-        for act in calculus.acts(line, rows):
+        for act in calculus.list_acts(line, rows):
             made = Made(act.mistake, act.span, [], act.place is None, act, line)
             yield ("calculus", *line.shapes, *act.key), made, points, line.split(act.flat)
 
@@ -170,7 +170,7 @@ def _act_in_second(cases: Sequence[Case], rows: Sequence[Mistake], whole: Span) 
 def _act_on_numbers(paths: Paths, rows: Sequence[Mistake]) -> Stream:
     rows = [row for row in rows if row.verb == "read"]
     for points, line in paths:
-        for k, i in literals(line) if line.scalar else ():
+        for k, i in find_literals(line) if line.scalar else ():
             number = (line.u, line.v)[i][k]
             said = {"c": str(line.nodes[k].args[i])}
             for n, row in enumerate(rows):
@@ -186,7 +186,7 @@ def _act_in_backprop(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
     most = max(NUMBERS // (cases[0].size() * len(cases) + 1), FEWEST)
     for k, case in enumerate(cases):
         tape = record(case)
-        found = backprop.acts(tape, rows) if tape is not None else iter(())
+        found = backprop.list_acts(tape, rows) if tape is not None else iter(())
         for key, row, span, everywhere, said, gradients in islice(found, most):
             yield ("backprop", *key), Made(row, span, [], everywhere, said=said), [k], [gradients]
 
@@ -195,20 +195,20 @@ def _act_on_whole(
     cases: Sequence[Case], right: Sequence[Gradients], rows: Sequence[Mistake], span: Span
 ) -> Stream:
     for k, (case, gradients) in enumerate(zip(cases, right, strict=True)):
-        for key, row, answer, said in answers(case, gradients, rows):
+        for key, row, answer, said in list_answers(case, gradients, rows):
             yield key, Made(row, span, [], said=said), [k], [answer]
 
 
-def invisible(at: Sequence[Gradients], right: Sequence[Gradients]) -> bool:
+def is_invisible(at: Sequence[Gradients], right: Sequence[Gradients]) -> bool:
     """Whether every part is right, or no number, at every point."""
     return all(
-        equal(a[name], r[name]) or not np.all(np.isfinite(a[name]))
+        is_equal(a[name], r[name]) or not np.all(np.isfinite(a[name]))
         for a, r in zip(at, right, strict=True)
         for name in r
     )
 
 
-def width(span: Span) -> int:
+def measure_width(span: Span) -> int:
     """How much of the text a span covers; nothing counts least."""
     return span[-1] - span[-2] if span is not None else -1
 
@@ -228,7 +228,7 @@ def fingerprint(at: Sequence[Gradients]) -> tuple[Value, ...]:
 # -- the whole answer, and a number misread --------------------------------------------------------
 
 
-def answers(
+def list_answers(
     case: Case, right: Mapping[str, Array], rows: Sequence[Mistake]
 ) -> Iterator[tuple[tuple[Value, ...], Mistake, dict[str, Array], Mapping[str, str]]]:
     """Every answer that a mistake of the whole gives; a part it says nothing of is nan.
@@ -272,7 +272,7 @@ def _make_whole(case: Case, right: Mapping[str, Array]) -> Whole:
         right=right,
         inputs={**floats, **{p: floats[n] for p, n in case.parts.items()}},
         value=lambda: _attempt(value, np.nan),
-        second=lambda name: _attempt(lambda: twice(case, name), np.nan),
+        second=lambda name: _attempt(lambda: differentiate_twice(case, name), np.nan),
         elsewhere=elsewhere,
         others=others,
         once=before,
@@ -288,11 +288,11 @@ def _attempt(make: Callable[[], Value], otherwise: Value) -> Value:
 
 def _differentiate(case: Case, **changes: Value) -> Mapping[str, Array]:
     """The gradients of a changed question; none where the program does not go through there."""
-    found: Mapping[str, Array] = _attempt(lambda: once(replace(case, **changes))[1], {})
+    found: Mapping[str, Array] = _attempt(lambda: run_once(replace(case, **changes))[1], {})
     return found
 
 
-def literals(line: ScalarLine) -> list[tuple[int, int]]:
+def find_literals(line: ScalarLine) -> list[tuple[int, int]]:
     """Node and place of each number that is written in the program's text."""
     found = [
         (k, i)

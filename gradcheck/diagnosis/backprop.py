@@ -13,9 +13,9 @@ from math import prod
 
 import numpy as np
 
-from gradcheck.diagnosis.line import Gradients, Key, Span, covering
-from gradcheck.engine.tape import RIGHT, Leaf, Node, Step, Verbs, reachable, walk
-from gradcheck.engine.tensor import bare
+from gradcheck.diagnosis.line import Gradients, Key, Span, cover_spans
+from gradcheck.engine.tape import RIGHT, Leaf, Node, Step, Verbs, list_reachable, walk
+from gradcheck.engine.tensor import unwrap
 from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
 from gradcheck.mistakes.backprop import subsets
 from gradcheck.opinions.tape import Tape
@@ -55,14 +55,14 @@ class Site:
     way: Key = ()
 
 
-def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
+def list_acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
     """Every row at every site where it can happen, then at all of them together."""
     span = getattr(tape.root, "span", None)
     start = Site(tape.root, -1, ("start",), span, Start(tape.seed, tape.value))
     found = {"seed": [start], "accumulate": list(_find_meetings(tape)), **_find_edges(tape)}
     by_hand = [
         (block, Site(block.y, -1, ("block", block.edge.op, k), block.y.span, block.edge))
-        for k, block in enumerate(blocks(tape))
+        for k, block in enumerate(find_blocks(tape))
     ]
     for n, row in enumerate(rows):
         if row.verb == "stop":
@@ -162,7 +162,6 @@ def _name_step(tape: Tape, step: Step) -> Value:
 
 
 def _describe_edge(tape: Tape, node: Node, i: int, g: Value, right: Value) -> Edge:
-    """The way back from a node to its i-th operand, as a row reads it."""
     edge = node.edges[i]
     return Edge(
         op=node.op.name,
@@ -189,7 +188,7 @@ def _stop_early(tape: Tape, row: Mistake, n: int) -> Iterator[WrongVerb]:
         place = (node.span, node.op.name)
         again[place] += 1
         if node in back and node is not tape.root and np.size(back[node]) <= LARGEST:
-            leaves = [s for s in reachable([node]) if isinstance(s, Leaf)]
+            leaves = [s for s in list_reachable([node]) if isinstance(s, Leaf)]
             below = [names[id(s.variable)] for s in leaves if id(s.variable) in names]
             gradients = {name: np.asarray(row.wrong(back[node])) for name in below}
             yield ("stop", n, *place, again[place]), row, node.span, False, {}, gradients
@@ -213,7 +212,7 @@ def _say(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[
         gradients = tape.gradients(tape.back(verbs))
     except UNFIT:
         return
-    span = covering(site.span for site in sites) or getattr(tape.root, "span", None)
+    span = cover_spans(site.span for site in sites) or getattr(tape.root, "span", None)
     alone = len(sites) == 1
     yield key, row, span, not alone, sites[0].said if alone else {}, gradients
 
@@ -272,7 +271,7 @@ class Block:
     edge: Edge
 
 
-def blocks(tape: Tape) -> Iterator[Block]:
+def find_blocks(tape: Tape) -> Iterator[Block]:
     """Every block of several ops, from its earliest argument."""
     if len(tape.nodes) > LONGEST:
         return
@@ -287,18 +286,18 @@ def blocks(tape: Tape) -> Iterator[Block]:
 def _find_block(tape: Tape, y: Node) -> Block | None:
     made = tape.given[y].value
     kinds = [name for name, kind in KINDS.items() if y.op.name not in KINDS and kind.may_be(made)]
-    for x in reversed(reachable([y])) if kinds else ():
+    for x in reversed(list_reachable([y])) if kinds else ():
         for name in kinds:
-            params = KINDS[name].is_it(value_of(tape, x), made) if x is not y else None
+            params = KINDS[name].is_it(find_value(tape, x), made) if x is not y else None
             if params is not None:
                 return _check(tape, y, x, name, params)
     return None
 
 
-def value_of(tape: Tape, step: Step) -> Value:
+def find_value(tape: Tape, step: Step) -> Value:
     """The value of a node, or what a leaf holds."""
     if isinstance(step, Leaf):
-        return np.asarray(bare(step.variable))
+        return np.asarray(unwrap(step.variable))
     return tape.given[step].value
 
 
@@ -309,7 +308,7 @@ def _check(tape: Tape, y: Node, x: Step, name: str, params: Params) -> Block | N
         return None
     there = walk([(y, g)], verbs=RIGHT, retain=True, only={x}).get(x)
     for form in KINDS[name].forms:
-        edge = _make_edge(name, g, tape.given[y].value, value_of(tape, x), {**params, **form})
+        edge = _make_edge(name, g, tape.given[y].value, find_value(tape, x), {**params, **form})
         room = SAME * np.max(np.abs(edge.right))
         if there is not None and np.allclose(there, edge.right, rtol=0, atol=room):
             return Block(y, x, edge)
@@ -415,20 +414,24 @@ def _pull_normal(
     return (g - _take_mean(g, axis) - y * _take_mean(g * y, axis) * n / (n - ddof)) / scale
 
 
-def _of(name: str) -> Routine:
+def _pick(name: str) -> Routine:
     return lambda g, y, *operands, **params: TABLE[name].pull(0, g, y, operands, params)
 
 
 KINDS: Mapping[str, BlockKind] = {
     "softmax": BlockKind(
-        _try(lambda y, axis: _is(y.sum(axis=axis), 1.0)), _on_one_axis(_is_softmax), _of("softmax")
+        _try(lambda y, axis: _is(y.sum(axis=axis), 1.0)),
+        _on_one_axis(_is_softmax),
+        _pick("softmax"),
     ),
     "log_softmax": BlockKind(
         _try(lambda y, axis: np.all(y < 0) and _is(np.exp(y).sum(axis=axis), 1.0)),
         _on_one_axis(_is_log_softmax),
-        _of("log_softmax"),
+        _pick("log_softmax"),
     ),
-    "logsumexp": BlockKind(lambda y: bool(np.all(np.isfinite(y))), _is_logsumexp, _of("logsumexp")),
+    "logsumexp": BlockKind(
+        lambda y: bool(np.all(np.isfinite(y))), _is_logsumexp, _pick("logsumexp")
+    ),
     "normalise": BlockKind(
         lambda y: any(_is_centred(y, axis) for axis in subsets(np.ndim(y))),
         _is_normal,

@@ -15,11 +15,11 @@ from gradcheck.diagnosis.line import (
     Place,
     ScalarLine,
     Span,
-    covering,
-    lines,
-    operation,
-    places,
+    cover_spans,
+    derive_lines,
+    list_places,
     rerun,
+    select,
     shift,
 )
 from gradcheck.mistakes import Mistake
@@ -52,14 +52,14 @@ class WrongRule:
     letter: str = ""
 
 
-def acts(line: ScalarLine, rows: Sequence[Mistake]) -> Iterator[WrongRule]:
+def list_acts(line: ScalarLine, rows: Sequence[Mistake]) -> Iterator[WrongRule]:
     """Every row at every place where it can happen, then at all of them together."""
-    found = places(line)
-    operations = [operation(line, place.ks, line.tangents, place.summed) for place in found]
+    found = list_places(line)
+    operations = [select(line, place.ks, line.tangents, place.summed) for place in found]
     for n, row in enumerate(rows):
         for letter, held in line.held.items() if row.verb == "held" else ():
             for place in found:
-                if row.where(operation(line, place.ks, line.tangents, place.summed, held)):
+                if row.where(select(line, place.ks, line.tangents, place.summed, held)):
                     made = shift(line, place, row.wrong, held)
                     yield WrongRule((n, letter, *place.key), row, place, place.span, made, letter)
         if row.verb == "held":
@@ -74,11 +74,11 @@ def acts(line: ScalarLine, rows: Sequence[Mistake]) -> Iterator[WrongRule]:
             yield WrongRule((n, *place.key), row, place, span, made)
         if row.habit and len(sites) > 1 and len(line.nodes) <= RERUNS:
             wrong = {k: row.wrong for place in sites for k in place.ks}
-            span = covering(place.span for place in sites)
+            span = cover_spans(place.span for place in sites)
             yield WrongRule((n, "everywhere"), row, None, span, rerun(line, wrong))
 
 
-def pairs(line: ScalarLine, singles: Sequence[WrongRule], most: int) -> Array | None:
+def combine_pairs(line: ScalarLine, singles: Sequence[WrongRule], most: int) -> Array | None:
     """The derivative (B, B, P, size) of each act on top of each other one, `most` numbers at most.
 
     Only a pair where the second is not inside the first is made in that order; the rest is nan.
@@ -95,7 +95,7 @@ def pairs(line: ScalarLine, singles: Sequence[WrongRule], most: int) -> Array | 
     under = [[line.above[k] | 1 << k for k in place.ks] for place in at]
     out = np.full((count, count, *line.x.shape), np.nan)
     for j, (act, place) in enumerate(zip(singles, at, strict=True)):
-        s = operation(line, place.ks, d, place.summed)
+        s = select(line, place.ks, d, place.summed)
         change = (act.mistake.wrong(s) - s.right) * line.adjoints[list(place.ks)][:, None, :, None]
         made = np.broadcast_to(root + change.sum(axis=0), (count, *line.x.shape))
         fits = [
@@ -123,12 +123,12 @@ def _find_all_tangents(
                 near += [a for m in near for a in line.args[m] if a is not None]
             for b in here:
                 row = {a: None if (d := found[a]) is None else d[b : b + 1] for a in near[1:]}
-                right[b] = singles[b].mistake.wrong(operation(line, [k], row))[0, 0]
+                right[b] = singles[b].mistake.wrong(select(line, [k], row))[0, 0]
         found.append(right)
     return found
 
 
-def texts(line: ScalarLine, act: WrongRule) -> Params:
+def quote_texts(line: ScalarLine, act: WrongRule) -> Params:
     """What the words of a row may mention: spans of the program, or names and numbers."""
     if act.place is None:
         return {}
@@ -214,11 +214,17 @@ def _err_in_first(
     right = line.tangents[-1]
     assert right is not None
     again = right.reshape(size) @ SECOND / h**2
-    yield ("thrice", first, then), differentiated_too_often, _at(again, first, then), {}, None
-    for act in acts(line, rows):
+    yield ("thrice", first, then), differentiated_too_often, _pick(again, first, then), {}, None
+    for act in list_acts(line, rows):
         made = act.flat.reshape(size) @ FIRST / h
-        said = {**texts(line, act), **IN_FIRST}
-        yield ("first", first, then, *act.key), act.mistake, _at(made, first, then), said, act.span
+        said = {**quote_texts(line, act), **IN_FIRST}
+        yield (
+            ("first", first, then, *act.key),
+            act.mistake,
+            _pick(made, first, then),
+            said,
+            act.span,
+        )
 
 
 def _err_in_second(
@@ -240,19 +246,18 @@ def _err_in_second(
         return again(*(inputs[str(letter)] for letter in letters))
 
     line = _by([replace(_ask(c, {}), function=function, where=lambda: None) for c in cases], then)
-    for act in acts(line, rows) if line is not None else ():
-        made = _at(act.flat[:, 0], first, then)
+    for act in list_acts(line, rows) if line is not None else ():
+        made = _pick(act.flat[:, 0], first, then)
         yield ("second", first, then, *act.key), act.mistake, made, _quote_pieces(line, act), None
 
 
 def _quote_pieces(line: ScalarLine | None, act: WrongRule) -> Params:
-    """What the words mention: pieces of the first derivative, written out."""
     assert line is not None
     ks = act.place.ks if act.place is not None else ()
     whole = str(write_out(line.nodes[-1], MOST))
     found = {"text": str(write_out(line.nodes[ks[0]], MOST))} if ks else {}
     stage = f" It happened to the first derivative, `{whole}`."
-    return {**texts(line, act), **found, "whole": whole, "stage": stage}
+    return {**quote_texts(line, act), **found, "whole": whole, "stage": stage}
 
 
 def _ask(case: Case, moved: Mapping[str, Array]) -> Case:
@@ -262,9 +267,9 @@ def _ask(case: Case, moved: Mapping[str, Array]) -> Case:
 
 
 def _by(cases: Sequence[Case], name: str) -> ScalarLine | None:
-    found = lines([replace(case, wrt=(name,)) for case in cases])
+    found = derive_lines([replace(case, wrt=(name,)) for case in cases])
     return found[0][1] if len(found) == 1 and found[0][1].scalar else None
 
 
-def _at(values: Array, first: str, then: str) -> list[Gradients]:
+def _pick(values: Array, first: str, then: str) -> list[Gradients]:
     return [{pair(first, then): np.asarray(value)} for value in values]

@@ -65,7 +65,7 @@ class Edit:
     def brings_names(self) -> bool:
         """Whether something is named, or picked by a text, that was not there."""
         old, new = (
-            {getattr(n, "id", getattr(n, "value", None)) for n in ast.walk(part) if _names(n)}
+            {getattr(n, "id", getattr(n, "value", None)) for n in ast.walk(part) if _is_name(n)}
             for part in (self.old, self.new or ast.Pass())
         )
         return not new <= old
@@ -95,12 +95,12 @@ class SourceWords:
         return (*self.names, *self.calls, *self.kept)
 
 
-def _names(node: ast.AST) -> bool:
+def _is_name(node: ast.AST) -> bool:
     text = isinstance(node, ast.Constant) and isinstance(node.value, str)
     return text or isinstance(node, ast.Name)
 
 
-def stages(
+def list_stages(
     built: Value, words: SourceWords, chosen: Container[int] | None = None
 ) -> tuple[Iterator[Edit], ...]:
     """Every edit: those that take something away, those of what stands there, those that add.
@@ -200,7 +200,7 @@ def _find_wholes(body: list[Value], nodes: list[Value]) -> Iterator[ast.expr]:
         whole = isinstance(node, ast.Assign | ast.AugAssign | ast.Return)
         value = node.value if whole else node if node in body else None
         if isinstance(value, ast.expr):
-            yield from parts_of(value)
+            yield from list_parts(value)
     for node in nodes:
         if isinstance(node, ast.BinOp):
             yield node
@@ -208,7 +208,7 @@ def _find_wholes(body: list[Value], nodes: list[Value]) -> Iterator[ast.expr]:
             yield from node.args[1:]
 
 
-def parts_of(value: ast.expr) -> list[ast.expr]:
+def list_parts(value: ast.expr) -> list[ast.expr]:
     """The values that a value is made of: those of a tuple, a list or a dict, or itself."""
     if isinstance(value, ast.Dict):
         return value.values
@@ -414,7 +414,6 @@ def _edit_call(node: ast.Call, words: SourceWords) -> Iterator[Renamed]:
 
 
 def _call_another(node: ast.AST, words: SourceWords) -> Iterator[Edit]:
-    """Another function of the same file with as many arguments."""
     counts = dict(words.functions)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in counts:
         for other, count in words.functions:

@@ -24,11 +24,11 @@ from gradcheck.diagnosis.tables import (
     NOTHING_FITS,
     RELATIVE,
     GivenAnswer,
-    equal,
+    bound_rounding,
+    find_differing,
+    find_ratio,
     flatten,
-    off,
-    ratio,
-    room,
+    is_equal,
     scale_of,
 )
 from gradcheck.mistakes import Mistake, whole_answer
@@ -54,8 +54,8 @@ class Hypothesis:
 
     `span` is the largest stretch of the text on which it makes no difference where; None for the
     whole answer, and for a mistake made `everywhere`. `with_` is a second mistake, made together
-    with this one. `texts` is what the words may mention (see `words`). `nodes` are those of the
-    straight line at which a rule of calculus was made, `below` all that they are made of, as bits.
+    with this one. `texts` is what the words may mention. `nodes` are those of the straight
+    line at which a rule of calculus was made, `below` all that they are made of, as bits.
     """
 
     mistake: Mistake
@@ -98,7 +98,7 @@ class Hypothesis:
         return everything or bool(self.nodes & other.below)
 
 
-def hypothesis_of(made: Made, with_: Hypothesis | None = None) -> Hypothesis:
+def make_hypothesis(made: Made, with_: Hypothesis | None = None) -> Hypothesis:
     """That a mistake was made, perhaps with a second one."""
     nodes = below = 0
     if made.line is not None and made.rule is not None and made.rule.place is not None:
@@ -180,7 +180,7 @@ SMOOTHED = {
 }
 
 
-def words(hypothesis: Hypothesis, source: str = "") -> str:
+def write_words(hypothesis: Hypothesis, source: str = "") -> str:
     """What to tell the student; `source` is the program's text, into which the spans point."""
     texts = defaultdict(str, PLAIN)
     quoted = QUOTED | ({"u"} if hypothesis.mistake.family == "backprop" else set())
@@ -193,7 +193,9 @@ def words(hypothesis: Hypothesis, source: str = "") -> str:
     sentence = _smooth(hypothesis.mistake.says.format_map(texts))
     sentence += EVERYWHERE if hypothesis.everywhere else ""
     sentence += hypothesis.texts.get("stage", "")
-    return f"{sentence} And: {words(hypothesis.with_, source)}" if hypothesis.with_ else sentence
+    return (
+        f"{sentence} And: {write_words(hypothesis.with_, source)}" if hypothesis.with_ else sentence
+    )
 
 
 @lru_cache(maxsize=1_000)
@@ -275,11 +277,11 @@ def _explain(prepared: Prepared, part: str, wanted: GivenAnswer, integrated: boo
     for found in _rank_by_cost(prepared, part, wanted, integrated):
         told, beneath = rank_hypotheses(found, prepared.scalar) if found else ((), ())
         if told:
-            said = remarks(wanted, first, told)
+            said = list_remarks(wanted, first, told)
             if wanted.is_single or not wanted.carries():
                 return Diagnosis("torn", told, (*said, CONSISTENT), beneath)
             return Diagnosis("torn" if len(told) > 1 else "unique", told, said, beneath)
-    return Diagnosis("unnamed", remarks=remarks(wanted, first))
+    return Diagnosis("unnamed", remarks=list_remarks(wanted, first))
 
 
 def _rank_by_cost(
@@ -291,7 +293,7 @@ def _rank_by_cost(
     """
     table = prepared.tables[part].get(wanted.shape, NOTHING_FITS)
     fits = [prepared.made[n] for n in table.fitting(wanted)]
-    found = [hypothesis_of(made) for made in fits if made.mistake.rank < VAGUE]
+    found = [make_hypothesis(made) for made in fits if made.mistake.rank < VAGUE]
     if integrated:
         found.append(Hypothesis(whole_answer.integrated_instead, prepared.span))
     yield found + _find_unsummed(prepared, part, wanted)
@@ -300,10 +302,10 @@ def _rank_by_cost(
     if wanted.right is not None:  # a mistake and a sign at the same place: one story of two
         turned = [prepared.made[n] for n in prepared.turned.get(part, NOTHING_FITS).fitting(wanted)]
         named = [made for made in turned if made.mistake.id != sign_error.id]
-        yield [hypothesis_of(made, Hypothesis(sign_error, made.span)) for made in named]
-    slips = [hypothesis_of(made) for made in fits if made.mistake.rank == VAGUE]
+        yield [make_hypothesis(made, Hypothesis(sign_error, made.span)) for made in named]
+    slips = [make_hypothesis(made) for made in fits if made.mistake.rank == VAGUE]
     yield [*_find_coefficients(prepared, part, wanted), *slips]
-    yield [hypothesis_of(made) for made in fits if made.mistake.rank > VAGUE]
+    yield [make_hypothesis(made) for made in fits if made.mistake.rank > VAGUE]
     pairs = [] if wanted.is_single else _find_pairs(prepared, part, wanted)
     yield pairs if len({h.ids for h in pairs}) <= MOST_PAIRS else []
 
@@ -318,7 +320,9 @@ def _is_integral(
     if not next(known, False) or not all(known):
         return False
     # of exp the gradient is the program itself
-    return not all(equal(g[part], v) for g, v in zip(prepared.right, prepared.values, strict=True))
+    return not all(
+        is_equal(g[part], v) for g, v in zip(prepared.right, prepared.values, strict=True)
+    )
 
 
 DEEPEST = 4  # axes of an answer: a longer one is nobody's cotangent
@@ -334,7 +338,7 @@ def _find_unsummed(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[H
     whole = wanted.flat.reshape(-1, *wanted.shape)
     for axes in subsets(len(wanted.shape)):
         made = whole.sum(axis=tuple(k + 1 for k in axes)).reshape(len(whole), -1)
-        if made.shape == right.shape and all(map(equal, made, right)):
+        if made.shape == right.shape and all(map(is_equal, made, right)):
             said = " and ".join(f"axis {k}" for k in axes)
             return [Hypothesis(whole_answer.not_summed, prepared.span, texts={"c": said})]
     return []
@@ -360,14 +364,16 @@ def _find_coefficients(prepared: Prepared, part: str, wanted: GivenAnswer) -> It
         share = term.shares[part][wanted.points]
         if share.any() and np.isfinite(share).all():
             slips = _try_slips(wanted, term, part, share)
-            told = next(chain(_constants(prepared, wanted, term, share), slips), None)
+            told = next(chain(_find_constants(prepared, wanted, term, share), slips), None)
             if told and told[1]:
                 yield Hypothesis(told[0], term.span, texts=told[1])
     if wanted.shape == ():
         yield from _find_added(prepared, wanted, right)
 
 
-def _constants(prepared: Prepared, wanted: GivenAnswer, term: PreparedTerm, share: Array) -> Told:
+def _find_constants(
+    prepared: Prepared, wanted: GivenAnswer, term: PreparedTerm, share: Array
+) -> Told:
     """A constant of the problem that is missing from a term, or there once too often."""
     for name in sorted(term.names & prepared.constants.keys()):
         value = prepared.constants[name][wanted.points][:, None]
@@ -386,7 +392,7 @@ def _try_slips(wanted: GivenAnswer, term: PreparedTerm, part: str, share: Array)
     def fits(number: float) -> bool:
         return wanted.is_made(coefficient_slip.wrong(wanted.right, share, number))
 
-    factor = ratio(wanted.excess + share, share, wanted.scale)
+    factor = find_ratio(wanted.excess + share, share, wanted.scale)
     if not fits(factor):
         return
     due = term.coefficient(part)
@@ -444,7 +450,7 @@ def _find_pairs(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypo
         both = sorted(pair, key=lambda made: (-made.mistake.common, made.mistake.id))
         often, rare = (made.mistake.common for made in both)
         if often >= OFTEN and rare >= least and min(made.mistake.rank for made in both) < VAGUE:
-            found.append(hypothesis_of(both[0], hypothesis_of(both[1])))
+            found.append(make_hypothesis(both[0], make_hypothesis(both[1])))
     return sorted(found, key=lambda h: -h.common)
 
 
@@ -478,7 +484,9 @@ NEAR = 1e-2  # a number of two digits, rounded
 VISIBLE = 1e-6  # of the gradient: a constant that is told from rounding
 
 
-def remarks(wanted: GivenAnswer, first: Array, named: Sequence[Hypothesis] = ()) -> tuple[str, ...]:
+def list_remarks(
+    wanted: GivenAnswer, first: Array, named: Sequence[Hypothesis] = ()
+) -> tuple[str, ...]:
     """True sentences on the difference between an answer and the gradient, `first` at first.
 
     Of a constant that was added nothing is said twice.
@@ -502,9 +510,12 @@ def remarks(wanted: GivenAnswer, first: Array, named: Sequence[Hypothesis] = ())
 def _compare_size(wanted: GivenAnswer, right: Array) -> str:
     if right.size < 2 or not right.any():
         return ""
-    k = ratio(wanted.flat, right, wanted.level)
+    k = find_ratio(wanted.flat, right, wanted.level)
     known = f"{k:.6g}"
-    if known in ("0", "1") or (np.abs(wanted.flat - k * right) > room(k * right, 0.0)).any():
+    if (
+        known in ("0", "1")
+        or (np.abs(wanted.flat - k * right) > bound_rounding(k * right, 0.0)).any()
+    ):
         return ""
     return f"the answer is {known} times the gradient"
 
@@ -529,7 +540,7 @@ def _compare_nearness(wanted: GivenAnswer, right: Array) -> str:
         return f"the answer is within {apart:.1g} of the gradient, relatively: was it rounded?"
     if each[0] > NEAR:
         return ""
-    fits = (np.abs(wanted.excess) <= room(right, wanted.scale)).all(axis=1)
+    fits = (np.abs(wanted.excess) <= bound_rounding(right, wanted.scale)).all(axis=1)
     if len(fits) > 1 and fits[0] and not fits[1:].any() and np.ptp(wanted.flat) > 0:
         return "the answer is right at the given values alone: keep the letters"  # numbers put in
     return ""
@@ -538,7 +549,7 @@ def _compare_nearness(wanted: GivenAnswer, right: Array) -> str:
 def _list_entries(wanted: GivenAnswer, right: Array) -> str:
     """Which entries are off, where not all of them are, and what they have in common."""
     slack = wanted.slack.reshape(right.shape if wanted.slack.size > 1 else ())
-    here = np.asarray(off(wanted.flat[0].reshape(right.shape), right, slack))
+    here = np.asarray(find_differing(wanted.flat[0].reshape(right.shape), right, slack))
     places = [list(map(int, place)) for place in np.argwhere(here)]
     if len(places) in (0, right.size):
         return ""

@@ -16,7 +16,7 @@ from gradcheck.errors import OutOfBudget
 from gradcheck.mistakes.operation import Operation
 from gradcheck.numbers import symbolic as numbers
 from gradcheck.numbers.ball import exact, middle
-from gradcheck.numbers.run import precision, settings
+from gradcheck.numbers.run import change_settings, precision
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.opinion import Case, contract
 from gradcheck.ops.row import Op, sympy
@@ -32,7 +32,7 @@ Wrong = Callable[[Operation], Value]
 Held = tuple[Array, Tangents]  # a letter's value, and the derivatives by it
 
 
-def covering(spans: Iterable[Span]) -> Span:
+def cover_spans(spans: Iterable[Span]) -> Span:
     """The smallest stretch of the text that all of some spans lie in; None without any."""
     known = [span for span in spans if span is not None]
     if not known:
@@ -179,7 +179,7 @@ def trace(case: Case) -> ScalarLine | None:
     leaves, end = _run_exactly(case)
     if not isinstance(end, Symbolic):
         return None
-    nodes = tuple(numbers.line([end]))
+    nodes = tuple(numbers.trace_line([end]))
     floats = list(map(_find_floats, nodes))
     for name in set(case.inputs) - set(case.wrt):  # in words a constant is called by its name
         if not leaves[name].shape:
@@ -221,7 +221,7 @@ def _run_exactly(case: Case) -> tuple[Mapping[str, Value], Value]:
         if next(made) > NODES:
             raise OutOfBudget(f"the line has more than {NODES} steps here")
 
-    with settings(observer=observe), precision(BITS):
+    with change_settings(observer=observe), precision(BITS):
         # in one order, so that the nodes are numbered alike however the inputs are declared
         leaves = numbers.inputs(dict(sorted(case.inputs.items())), case.wrt)
         root = contract(case.function("symbolic", leaves), case.cotangent)
@@ -238,7 +238,7 @@ def _find_floats(node: Symbolic) -> tuple[float, float, float, tuple[float, ...]
     return middle(node.value), u, v, slopes
 
 
-def lines(cases: Sequence[Case]) -> list[tuple[list[int], ScalarLine]]:
+def derive_lines(cases: Sequence[Case]) -> list[tuple[list[int], ScalarLine]]:
     """The lines of all cases, those on the same path together: (case numbers, line)."""
     groups: dict[Key, list[tuple[int, ScalarLine]]] = defaultdict(list)
     for k, case in enumerate(cases):
@@ -285,7 +285,7 @@ class Place:
     chained: bool
 
 
-def places(line: ScalarLine) -> list[Place]:
+def list_places(line: ScalarLine) -> list[Place]:
     """All places of the line, in the order in which they are evaluated."""
     groups: dict[Key, list[int]] = defaultdict(list)
     for k, row in enumerate(line.rows):
@@ -306,12 +306,8 @@ def places(line: ScalarLine) -> list[Place]:
     return found
 
 
-def operation(
-    line: ScalarLine,
-    ks: Sequence[int],
-    d: Tangents,
-    summed: bool = False,
-    held: Held | None = None,
+def select(
+    line: ScalarLine, ks: Sequence[int], d: Tangents, summed: bool = False, held: Held | None = None
 ) -> Operation:
     """The nodes of one place; `d[k]` may have leading axes for several hypotheses.
 
@@ -355,7 +351,7 @@ def _look_within(line: ScalarLine, ks: Sequence[int | None], d: Tangents) -> Ope
     ops = {row.name if (row := line.rows[k]) is not None else None for k in nodes}
     if len(nodes) < len(ks) or len(ops) > 1 or None in ops:
         return None
-    return operation(line, nodes, d) if len(line.args[nodes[0]]) <= 2 else None
+    return select(line, nodes, d) if len(line.args[nodes[0]]) <= 2 else None
 
 
 def _widen(numbers: Array) -> Array:
@@ -393,7 +389,7 @@ def rerun(line: ScalarLine, wrong: Mapping[int, Wrong]) -> Array:
     found = list(line.tangents)
     for k in range(len(line.nodes)):
         if k in wrong:
-            found[k] = np.broadcast_to(wrong[k](operation(line, [k], found))[0, 0], line.x.shape)
+            found[k] = np.broadcast_to(wrong[k](select(line, [k], found))[0, 0], line.x.shape)
         elif line.above[k] & bits:
             found[k] = line.chain(k, found)
     end = found[-1]
@@ -407,7 +403,7 @@ def shift(line: ScalarLine, place: Place, wrong: Wrong, held: Held | None = None
     """
     if place.chained:
         return rerun(line, dict.fromkeys(place.ks, wrong))
-    s = operation(line, place.ks, line.tangents, place.summed, held)
+    s = select(line, place.ks, line.tangents, place.summed, held)
     change = (wrong(s) - s.right)[:, 0] * line.adjoints[list(place.ks)][:, :, None]
     root = line.tangents[-1]
     assert root is not None

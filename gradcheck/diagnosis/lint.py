@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradcheck.diagnosis.acts import Acts, Made, collect, fingerprint, invisible, width
+from gradcheck.diagnosis.acts import Acts, Made, collect, fingerprint, is_invisible, measure_width
 from gradcheck.diagnosis.explain import PREFERRED
 from gradcheck.diagnosis.line import Span
-from gradcheck.diagnosis.tables import equal
+from gradcheck.diagnosis.tables import is_equal
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, VAGUE
 from gradcheck.opinions.opinion import Case
@@ -47,7 +47,7 @@ class Finding:
         return tuple(sorted({row.id for row in self.mistakes}))
 
 
-def blind(cases: Sequence[Case], families: Sequence[str] = ()) -> tuple[Finding, ...]:
+def find_blind(cases: Sequence[Case], families: Sequence[str] = ()) -> tuple[Finding, ...]:
     """What no answer to this problem, at these points, could show; with a cure where there is one.
 
     A mistake that no values and no shapes could show (the sign of a zero, the kept exponential) is
@@ -97,13 +97,13 @@ def _find_hidden(
         if act.mistake.family not in families:
             continue
         other = generic.found.get(key)
-        shows = other is not None and not invisible(other.at, generic.right)
+        shows = other is not None and not is_invisible(other.at, generic.right)
         known = [cure for name, cure in causes.items() if name in act.mistake.hidden_by]
         cure = known[0] if known else ""
         if key not in acts.found:
             hidden = shows
         else:
-            hidden = invisible(act.at, acts.right) and not _is_never_made(act)
+            hidden = is_invisible(act.at, acts.right) and not _is_never_made(act)
             cure = _find_constant_of_one(act) or cure or (NOTHING_CHANGES if shows else "")
         if hidden and cure:
             groups[act.mistake.id, act.span, cure].append(act.mistake)
@@ -128,7 +128,7 @@ def _find_causes(case: Case) -> Iterator[tuple[str, str]]:
         axes = ", ".join(f"{name} {shapes[name]}" for name in ones)
         yield ONE_LONG, f"use {ROWS} rows (or columns), not 1: {axes}"
     for name, v in case.floats().items():
-        if v.ndim == 2 and v.shape[0] == v.shape[1] and v.size > 1 and equal(v, v.T):
+        if v.ndim == 2 and v.shape[0] == v.shape[1] and v.size > 1 and is_equal(v, v.T):
             yield SYMMETRIC, f"use a matrix {name} that is not symmetric"
     if case.cotangent is not None and np.ptp(case.cotangent) == 0:
         yield ALIKE, "use a cotangent with entries of different size and sign, not all alike"
@@ -142,12 +142,12 @@ def _find_alike(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[
     groups: dict[Value, dict[Value, Made]] = defaultdict(dict)
     for key, act in acts.found.items():
         named = act.mistake.family in families and act.mistake.rank < VAGUE and not act.everywhere
-        if named and not _is_never_made(act) and not invisible(act.at, acts.right):
+        if named and not _is_never_made(act) and not is_invisible(act.at, acts.right):
             groups[fingerprint(act.at)][key] = act
     for group in groups.values():
         rows = {act.mistake.id: act.mistake for act in group.values()}
         if len(rows) > 1:
-            widest = max((act.span for act in group.values()), key=width)
+            widest = max((act.span for act in group.values()), key=measure_width)
             cure = _cure(group.values()) or (OTHER_VALUES if _tells_apart(group, generic) else "")
             yield Finding("alike", tuple(rows.values()), widest, cure, len(group))
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from gradcheck.diagnosis import calculus
-from gradcheck.diagnosis.acts import Made, collect, fingerprint, invisible, width
+from gradcheck.diagnosis.acts import Made, collect, fingerprint, is_invisible, measure_width
 from gradcheck.diagnosis.line import Gradients, ScalarLine, Span, shift
 from gradcheck.diagnosis.tables import MistakeTable, flatten, scale_of
 from gradcheck.mistakes import CATALOGUE, Mistake
@@ -124,7 +124,7 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
     """
     with np.errstate(all="ignore"):
         acts = collect(cases, catalogue)
-        made = _dedupe([act for act in acts.found.values() if not invisible(act.at, acts.right)])
+        made = _dedupe([act for act in acts.found.values() if not is_invisible(act.at, acts.right)])
         whole = len(acts.paths) == 1 and len(acts.paths[0][0]) == len(cases)
         line = acts.paths[0][1] if whole else None
         floats = [case.floats() for case in cases]
@@ -149,7 +149,7 @@ def _dedupe(found: Sequence[Made]) -> list[Made]:
 
     def order(one: Made) -> tuple[Value, ...]:
         row = one.mistake  # words that look at an operand are for where no others are
-        return one.everywhere, -width(one.span), row.operand is not None, row.rank
+        return one.everywhere, -measure_width(one.span), row.operand is not None, row.rank
 
     for each in sorted(found, key=order):
         kept.setdefault((each.mistake.id, each.mistake.family, fingerprint(each.at)), each)
@@ -172,7 +172,7 @@ def _turn(rules: Sequence[Rule], line: ScalarLine) -> tuple[Value, Value]:
 def _make_pairs(rules: Sequence[Rule], line: ScalarLine) -> tuple[Value, Value]:
     """The numbers of two of the mistakes made on a line, and derivatives (B, P, size)."""
     at = [(n, rule) for n, rule in rules if rule.mistake.rank <= VAGUE]
-    table = calculus.pairs(line, [rule for _, rule in at], PAIRED)
+    table = calculus.combine_pairs(line, [rule for _, rule in at], PAIRED)
     if table is None:
         return (), ()
     first, second = np.nonzero(np.any(np.all(np.isfinite(table), axis=2), axis=2))

@@ -16,12 +16,12 @@ CANCELLED = 1e-14  # of the right gradient: what is left of it where a mistake t
 NUMBERS, DIGITS = 2, 3  # an answer's, that carry one mistake
 
 
-def equal(a: Value, b: Value, slack: Value = 0.0) -> bool:
+def is_equal(a: Value, b: Value, slack: Value = 0.0) -> bool:
     """Equal shapes, and entries equal to rounding (relative to b and to its largest entry)."""
-    return np.shape(a) == np.shape(b) and not np.any(off(a, b, slack))
+    return np.shape(a) == np.shape(b) and not np.any(find_differing(a, b, slack))
 
 
-def off(a: Value, b: Value, slack: Value = 0.0) -> Value:
+def find_differing(a: Value, b: Value, slack: Value = 0.0) -> Value:
     """Which entries differ by more than rounding; one that is no number does."""
     size = np.abs(b)
     allowed = RELATIVE * size + ABSOLUTE * np.max(size, initial=0.0) + slack
@@ -29,7 +29,7 @@ def off(a: Value, b: Value, slack: Value = 0.0) -> Value:
         return ~(np.abs(np.asarray(a) - b) <= allowed)
 
 
-def room(flat: Value, scale: Value) -> Value:
+def bound_rounding(flat: Value, scale: Value) -> Value:
     """What rounding may do to gradients (..., point, entry), where `scale` (point,) is usual."""
     least = np.maximum(ABSOLUTE * scale_of(flat), CANCELLED * scale)
     return RELATIVE * np.abs(flat) + least[..., None]
@@ -40,7 +40,7 @@ def scale_of(flat: Value) -> Value:
     return np.fmax.reduce(np.abs(flat), axis=-1, initial=0.0)
 
 
-def ratio(a: Value, b: Value, scale: Value) -> float:
+def find_ratio(a: Value, b: Value, scale: Value) -> float:
     """The number k for which a is nearest to k b, where every point (point, entry) counts alike."""
     weight = np.where(scale == 0, 1.0, scale)[:, None]
     a, b = a / weight, b / weight
@@ -78,7 +78,7 @@ class GivenAnswer:
     @cached_property
     def allowed(self) -> Array:
         """What rounding may have done to it."""
-        found: Array = room(self.flat, self.scale)
+        found: Array = bound_rounding(self.flat, self.scale)
         return found
 
     @property
@@ -141,7 +141,7 @@ class MistakeTable:
     def of(cls, who: Value, rows: Value, scale: Array) -> "MistakeTable":
         """Rows at each point, where the right gradient has this `scale` (P,)."""
         rows = np.where(np.isfinite(rows), rows, np.nan)
-        return cls(np.array(who), rows, room(rows, scale))
+        return cls(np.array(who), rows, bound_rounding(rows, scale))
 
     def fitting(self, wanted: GivenAnswer, flat: Array | None = None) -> Array:
         """Numbers of the rows that are equal to the answer at every known point."""

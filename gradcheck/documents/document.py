@@ -80,7 +80,7 @@ class Passage:
         )
 
 
-def where_is(node: ast.AST) -> Where:
+def locate_node(node: ast.AST) -> Where:
     """The place of a node of a syntax tree; the first character where it has none."""
     line = getattr(node, "lineno", None) or 1
     start = getattr(node, "col_offset", None) or 0
@@ -160,7 +160,7 @@ class Document:
                 self.parser.get_event()
                 if not isinstance(event := self.parser.get_event(), yaml.StreamEndEvent):
                     cure = "one file holds one: remove `---`"
-                    self._complain(_spot(event), "a second document", cure)
+                    self._complain(_locate(event), "a second document", cure)
         except (yaml.YAMLError, UnicodeEncodeError) as error:
             self._complain(*self._describe(error, text), stop=True)
         if self.faults:
@@ -172,7 +172,7 @@ class Document:
         """The spot of the value at a path, or of its key; of what holds it where it is missing."""
         while path not in self.events:
             path = path[:-1]
-        return _spot(self.keys.get(path, self.events[path]) if key else self.events[path])
+        return _locate(self.keys.get(path, self.events[path]) if key else self.events[path])
 
     def passage(self, path: Path) -> Passage:
         return Passage(self.events[path].value, self.file, *self.origin(path))
@@ -180,7 +180,7 @@ class Document:
     def origin(self, path: Path) -> tuple[int, int]:
         """Where the first character of the text at a path stands, inside quotes or a block."""
         event = self.events[path]
-        header, column, _ = _spot(event)
+        header, column, _ = _locate(event)
         if event.style not in ("|", ">"):
             return header, column + len(event.style or "")
         for line, content in zip(self.lines[header:], event.value.split("\n"), strict=False):
@@ -224,20 +224,23 @@ class Document:
     # -- values ------------------------------------------------------------------------------------
 
     def _read(self, path: Path) -> Value:
-        """The next value, with all that is in it."""
         event = self.events[path] = self.parser.get_event()
         if len(self.events) > VALUES:
             self._complain(
-                _spot(event), f"more than {VALUES:,} values", "split the file", stop=True
+                _locate(event), f"more than {VALUES:,} values", "split the file", stop=True
             )
         if len(path) > DEPTH:
-            self._complain(_spot(event), f"more than {DEPTH} levels deep", "flatten it", stop=True)
+            self._complain(
+                _locate(event), f"more than {DEPTH} levels deep", "flatten it", stop=True
+            )
         self._check_properties(event)
         if isinstance(event, yaml.ScalarEvent):
             try:
-                return event.value if event.style else plain_value(event.value)
+                return event.value if event.style else read_plain(event.value)
             except ValueError as error:
-                self._complain(_spot(event), str(error), "put it in quotes if it is meant as text")
+                self._complain(
+                    _locate(event), str(error), "put it in quotes if it is meant as text"
+                )
         elif isinstance(event, yaml.SequenceStartEvent):
             found: list[Value] = []
             while not self._ends(yaml.SequenceEndEvent):
@@ -260,10 +263,9 @@ class Document:
             what = f"the tag `{event.tag}`"
         if what:
             cure = "write it out, or put the text in quotes if it is a text"
-            self._complain(_spot(event), what, cure)
+            self._complain(_locate(event), what, cure)
 
     def _read_entries(self, path: Path) -> dict[str, Value]:
-        """A mapping by its keys, which are texts as they were written."""
         found: dict[str, Value] = {}
         while not self._ends(yaml.MappingEndEvent):
             event, name = self.parser.peek_event(), ""
@@ -271,19 +273,19 @@ class Document:
                 self._check_properties(self.parser.get_event())
                 name = str(event.value)
             else:
-                self._complain(_spot(event), "a key that is no plain text", "write `key: value`")
+                self._complain(_locate(event), "a key that is no plain text", "write `key: value`")
                 self._read((*path, name))
             inner = (*path, name)
             if name in found:
-                first = _spot(self.keys[inner]).line
+                first = _locate(self.keys[inner]).line
                 cure = f"it first stands in line {first}: keep one"
-                self._complain(_spot(event), f"the key `{name}` stands here twice", cure)
+                self._complain(_locate(event), f"the key `{name}` stands here twice", cure)
             self.keys[inner] = event
             found[name] = self._read(inner)
         return found
 
 
-def _spot(event: Any) -> DocumentSpot:
+def _locate(event: Any) -> DocumentSpot:
     """Where an event starts, and its width if it ends on that line."""
     start, end = event.start_mark, event.end_mark
     width = end.column - start.column if end.line == start.line else 1
@@ -339,19 +341,19 @@ def check_digits(digits: str) -> None:
         raise ValueError(f"a number with {len(digits)} digits, at most {DIGITS}")
 
 
-def plain_value(text: str) -> Value:
+def read_plain(text: str) -> Value:
     """The value, by the core schema, of a scalar without quotes; ValueError refuses a number."""
     if text and text[0] not in STARTS:
         return text
     return next((value(text) for pattern, value in CORE if pattern.fullmatch(text)), text)
 
 
-def _integer(text: str) -> int:
+def _read_integer(text: str) -> int:
     check_digits(text.lstrip("+-"))
     return int(text, 0)
 
 
-def _not_finite(text: str) -> NoReturn:
+def _refuse_infinite(text: str) -> NoReturn:
     raise ValueError(f"`{text}` is not a finite number")
 
 
@@ -360,8 +362,8 @@ CORE: tuple[tuple[re.Pattern[str], Callable[[str], Value]], ...] = (
     (re.compile(r"|~|null|Null|NULL"), lambda text: None),
     (re.compile(r"true|True|TRUE"), lambda text: True),
     (re.compile(r"false|False|FALSE"), lambda text: False),
-    (re.compile(r"[-+]?(0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+"), _integer),
+    (re.compile(r"[-+]?(0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+"), _read_integer),
     (re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?"), WrittenFloat),
-    (re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"), _not_finite),
+    (re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"), _refuse_infinite),
 )
 STARTS = frozenset("0123456789+-.~nNtTfF")

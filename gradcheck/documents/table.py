@@ -44,8 +44,8 @@ class Table:
 def read_table(content: bytes, name: str) -> Table:
     """The rows of a file, made as they are asked for; TextError, also later, says what is wrong."""
     if content.startswith(ARCHIVE):
-        return Table(_of_workbook(content, name))
-    encoding = encoding_of_mark(content) or "utf-8"
+        return Table(_read_workbook(content, name))
+    encoding = read_mark(content) or "utf-8"
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError:
@@ -53,7 +53,7 @@ def read_table(content: bytes, name: str) -> Table:
         text = decode(content, name, encoding)
     first = QUOTED.sub("", text.partition("\n")[0])
     delimiter = max(DELIMITERS, key=first.count)
-    return Table(_of_text(text, name, delimiter), delimiter, encoding)
+    return Table(_read_text(text, name, delimiter), delimiter, encoding)
 
 
 def decode(content: bytes, file: str, encoding: str = "") -> str:
@@ -61,7 +61,7 @@ def decode(content: bytes, file: str, encoding: str = "") -> str:
     if content.startswith(ARCHIVE):
         words, cure = "this is an archive or an Excel workbook, no text", "call an archive .zip"
         raise TextError([Complaint(words, cure, file, 1)])
-    encoding = encoding_of_mark(content) or encoding or "utf-8"
+    encoding = read_mark(content) or encoding or "utf-8"
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
@@ -73,12 +73,12 @@ def decode(content: bytes, file: str, encoding: str = "") -> str:
         raise TextError([Complaint(words, CURE, file, len(before), column)]) from None
 
 
-def encoding_of_mark(start: bytes) -> str:
+def read_mark(start: bytes) -> str:
     """The encoding that the mark at the beginning tells; empty without one."""
     return next((name for mark, name in MARKS if start.startswith(mark)), "")
 
 
-def _of_text(text: str, name: str, delimiter: str) -> Iterator[Row]:
+def _read_text(text: str, name: str, delimiter: str) -> Iterator[Row]:
     """The rows before END; TextError where a quotation mark swallowed it, and so all other rows."""
     reader = csv.reader(chain(io.StringIO(text, newline=""), [END]), delimiter=delimiter)
     first = 1
@@ -101,16 +101,16 @@ def _of_text(text: str, name: str, delimiter: str) -> Iterator[Row]:
 # -- workbooks -------------------------------------------------------------------------------------
 
 
-def _of_workbook(content: bytes, name: str) -> Iterator[Row]:
+def _read_workbook(content: bytes, name: str) -> Iterator[Row]:
     """The rows of the first sheet, as somebody sees them there."""
     book = open_workbook(content, name, readonly=True)
     sheet = book.worksheets[0]
     sheet.reset_dimensions()
     try:
         for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
-            yield number, list(map(cell_text, row))
+            yield number, list(map(write_cell, row))
     except Exception as error:  # noqa: BLE001 - a stranger's XML fails in any way
-        raise _no_workbook(name, error) from None
+        raise _refuse_workbook(name, error) from None
     finally:
         book.close()
 
@@ -132,15 +132,15 @@ def open_workbook(content: bytes, name: str, *, readonly: bool = False) -> Any:
         if not book.worksheets:
             raise ValueError("it has no sheet")
     except Exception as error:  # noqa: BLE001 - a stranger's XML fails in any way
-        raise _no_workbook(name, error) from None
+        raise _refuse_workbook(name, error) from None
     return book
 
 
-def _no_workbook(name: str, error: Exception) -> TextError:
+def _refuse_workbook(name: str, error: Exception) -> TextError:
     return TextError([Complaint(f"not readable as a workbook: {error}", CURE, name, 1)])
 
 
-def cell_text(value: Any) -> str:
+def write_cell(value: Any) -> str:
     """What a cell shows: a whole number without a point, a date as ISO 8601 writes it."""
     if value is None:
         return ""
@@ -149,7 +149,7 @@ def cell_text(value: Any) -> str:
     return value.isoformat(" ") if isinstance(value, datetime) else str(value)
 
 
-def workbook(rows: Iterable[Sequence[str | float]], book: Any = None) -> bytes:
+def write_workbook(rows: Iterable[Sequence[str | float]], book: Any = None) -> bytes:
     """The bytes of a workbook with these rows; no text in it is a formula.
 
     Of a `book` the first sheet's cells are replaced where they say something else; the rest stays.
@@ -161,8 +161,8 @@ def workbook(rows: Iterable[Sequence[str | float]], book: Any = None) -> bytes:
     for k, row in enumerate(rows, 1):
         for j, value in enumerate(row, 1):
             cell = sheet.cell(k, j)
-            if cell_text(cell.value) != cell_text(value):
-                cell.value = _number(value) if given else value
+            if write_cell(cell.value) != write_cell(value):
+                cell.value = _read_number(value) if given else value
                 if isinstance(cell.value, str):
                     cell.data_type = "s"
     out = io.BytesIO()
@@ -170,7 +170,7 @@ def workbook(rows: Iterable[Sequence[str | float]], book: Any = None) -> bytes:
     return out.getvalue()
 
 
-def _number(value: str | float) -> str | float:
+def _read_number(value: str | float) -> str | float:
     try:
         return float(value)
     except ValueError:

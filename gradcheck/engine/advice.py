@@ -86,19 +86,19 @@ def explain_change(value: Value, origin: str, now: int, version: int) -> str:
     made = f", which is output 0 of {maker}," if maker else ""
     return (
         "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: [torch.{kind(value)} {list(value.shape)}]{made} is at version {now}; expected "
-        f"version {version} instead. Hint: enable anomaly detection to find the operation that "
-        "failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
+        f"operation: [torch.{name_kind(value)} {list(value.shape)}]{made} is at version {now}; "
+        f"expected version {version} instead. Hint: enable anomaly detection to find the operation "
+        "that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
         "check_nan=False)."
     )
 
 
-def kind(value: Value) -> str:
+def name_kind(value: Value) -> str:
     """`DoubleTensor`: what PyTorch calls an array of a dtype."""
-    return f"{scalar_type(value)}Tensor"
+    return f"{name_scalar_type(value)}Tensor"
 
 
-def scalar_type(value: Value) -> str:
+def name_scalar_type(value: Value) -> str:
     """`Double`: what PyTorch calls the dtype of an array."""
     return SCALAR_TYPES.get(str(value.dtype), str(value.dtype))
 
@@ -170,7 +170,7 @@ def refuse_as_grad(tensor: Value, value: Value, is_tensor: bool) -> None:
             "size"
         )
     if value.dtype != tensor.dtype:
-        raise RuntimeError(f"a {kind(tensor)} has no gradient of {value.dtype}")
+        raise RuntimeError(f"a {name_kind(tensor)} has no gradient of {value.dtype}")
 
 
 # -- a tensor as it is printed ---------------------------------------------------------------------

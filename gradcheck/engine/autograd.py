@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradcheck.engine import advice
-from gradcheck.engine.backward import backward, run, starts
-from gradcheck.engine.tensor import Tensor, bare, box, track
+from gradcheck.engine.backward import backward, find_starts, run
+from gradcheck.engine.tensor import Tensor, box, track, unwrap
 from gradcheck.values import Value
 
 __all__ = ["backward", "grad", "tensor"]
@@ -44,7 +44,7 @@ def tensor(data: Value, dtype: Value = None, requires_grad: bool = False) -> Ten
     """
     if track(data):
         raise TypeError(advice.NO_COPY)
-    value: Value = np.array(bare(data) if isinstance(data, Tensor) else data, dtype=dtype)
+    value: Value = np.array(unwrap(data) if isinstance(data, Tensor) else data, dtype=dtype)
     if value.dtype.kind not in "fiub":
         raise advice.explain_data(data, value)
     if requires_grad and value.dtype.kind != "f":
@@ -100,7 +100,7 @@ def grad(  # noqa: PLR0917 - PyTorch's signature
     wrt = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     if not wrt:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    roots = starts(outputs, grad_outputs)
+    roots = find_starts(outputs, grad_outputs)
     if not all(t.requires_grad for t in wrt):
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     landed = run(roots, retain_graph, create_graph, {t._step() for t in wrt}, Tensor)

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE, Recording
-from gradcheck.engine.tape import Leaf, Node, State, Step, bare, by_ledger, land, read_saved, walk
+from gradcheck.engine.tape import Leaf, Node, State, Step, by_ledger, land, read_saved, unwrap, walk
 from gradcheck.values import Routine, Value
 
 ONE = np.float64(1.0)
@@ -37,7 +37,7 @@ def backward(
     if create_graph:
         warnings.warn(advice.CYCLE, UserWarning, stacklevel=3)
     ends: list[Value] = [tensors] if isinstance(tensors, State) else list(tensors)
-    roots = starts(ends, gradients)
+    roots = find_starts(ends, gradients)
     for t in wanted:
         retain(t)
     land(run(roots, retain_graph, create_graph, only, type(ends[0])), create_graph)
@@ -62,7 +62,7 @@ def backward_from(
         backward([self], given, retain_graph, create_graph, inputs)
 
 
-def starts(tensors: Value, gradients: Value) -> list[tuple[Step, Value]]:
+def find_starts(tensors: Value, gradients: Value) -> list[tuple[Step, Value]]:
     """The steps to start from and their seeds: 1 for a scalar, or what is given.
 
     Raises RuntimeError in PyTorch's words.
@@ -102,7 +102,7 @@ def run(
     """Walk the tape: on bare arrays, or on tensors when the walk itself is to be recorded."""
     retain = create_graph if retain_graph is None else retain_graph
     if not create_graph:
-        landed = walk([(step, bare(g)) for step, g in roots], retain=retain, only=only)
+        landed = walk([(step, unwrap(g)) for step, g in roots], retain=retain, only=only)
     else:
         live = [(step, g if isinstance(g, State) else kind(g)) for step, g in roots]
         with Recording(True):
@@ -181,8 +181,8 @@ def _ask(hook: Hook, kind: type[Value], g: Value) -> Value:
     name = getattr(hook, "__name__", type(hook).__name__)
     if answer.dtype != g.dtype:
         raise RuntimeError(
-            f"hook '{name}' has changed the type of value (was torch.{advice.kind(g)} got "
-            f"torch.{advice.kind(answer)})"
+            f"hook '{name}' has changed the type of value (was torch.{advice.name_kind(g)} got "
+            f"torch.{advice.name_kind(answer)})"
         )
     if answer.shape != g.shape:
         raise RuntimeError(f"hook '{name}' has changed the size of value")

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import no_grad
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.ops.row import BOUNDS, respell
 from gradcheck.values import Array, Routine, Value
 
@@ -54,12 +54,12 @@ MAKERS: Mapping[str, Maker] = {
 """Arrays from nothing, by PyTorch's names."""
 
 
-def one_hot_array(labels: Value, num_classes: int = -1) -> Array:
+def make_one_hot(labels: Value, num_classes: int = -1) -> Array:
     """Ones at the places of the classes, whole numbers; as many classes as are seen by default.
 
     Raises RuntimeError, in PyTorch's words, for a class out of bounds.
     """
-    places = np.asarray(bare(labels))
+    places = np.asarray(unwrap(labels))
     if places.dtype.kind not in "iu":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if np.min(places, initial=0) < 0:
@@ -158,7 +158,7 @@ def manual_seed(seed: int) -> Generator:
 
 def _make_factory(name: str, maker: Maker) -> Callable[..., Tensor]:
     def make(*args: Value, requires_grad: bool = False, **kwargs: Value) -> Tensor:
-        return tensor(maker(*map(bare, args), **kwargs), requires_grad=requires_grad)
+        return tensor(maker(*map(unwrap, args), **kwargs), requires_grad=requires_grad)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"PyTorch's `{name}`, as a tensor of float64 unless `dtype` is given."
@@ -167,7 +167,7 @@ def _make_factory(name: str, maker: Maker) -> Callable[..., Tensor]:
 
 FACTORIES = {n: _make_factory(n, maker) for n, maker in {**MAKERS, **GENERATOR.makers()}.items()}
 """The same as functions that make tensors; `requires_grad=True` makes leaves."""
-one_hot = _make_factory("one_hot", one_hot_array)
+one_hot = _make_factory("one_hot", make_one_hot)
 
 # -- how parameters begin: `torch.nn.init` ---------------------------------------------------------
 # The bounds are those of Glorot and Bengio 2010 (`xavier`) and He et al. 2015 (`kaiming`).
@@ -190,11 +190,11 @@ def find_gain(nonlinearity: str, a: float) -> float:
     return gains[nonlinearity]
 
 
-def _glorot(shape: Shape, gain: float = 1.0) -> float:
+def _bound_glorot(shape: Shape, gain: float = 1.0) -> float:
     return gain * sqrt(2 / sum(count_fans(shape)))
 
 
-def _he(
+def _compute_he(
     shape: Shape, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
 ) -> float:
     """The standard deviation of equal variance forward, or "fan_out" back."""
@@ -216,8 +216,10 @@ def make_fillers(generator: Generator) -> dict[str, Routine]:
         "zeros_": np.zeros, "ones_": np.ones, "eye_": lambda shape: np.eye(*shape),
         "uniform_": lambda shape, a=0.0, b=1.0: a + (b - a) * generator.rand(shape),
         "normal_": lambda shape, mean=0.0, std=1.0: mean + std * generator.randn(shape),
-        "xavier_uniform_": partial(spread, _glorot), "xavier_normal_": partial(scatter, _glorot),
-        "kaiming_uniform_": partial(spread, _he), "kaiming_normal_": partial(scatter, _he),
+        "xavier_uniform_": partial(spread, _bound_glorot),
+        "xavier_normal_": partial(scatter, _bound_glorot),
+        "kaiming_uniform_": partial(spread, _compute_he),
+        "kaiming_normal_": partial(scatter, _compute_he),
     }  # fmt: skip
 
     def fill(make: Routine, t: Value, *args: Value, **kwargs: Value) -> Value:

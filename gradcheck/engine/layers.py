@@ -19,7 +19,7 @@ import numpy as np
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import GENERATOR
 from gradcheck.engine.tape import clear
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.engine.writing import copy_
 from gradcheck.ops import COMPOUNDS, TABLE
 from gradcheck.values import Params, Value
@@ -218,7 +218,7 @@ class Layer(Module):
             (shape, draw), given = plan, self.chosen.get(name)
             values = draw(rng, shape)
             if given is not None and given is not True:
-                values = np.asarray(bare(given), dtype=np.float64)
+                values = np.asarray(unwrap(given), dtype=np.float64)
             if values.shape != shape:
                 raise ValueError(
                     f"the {name} of this layer has the shape {shape}; {values.shape} came"
@@ -318,7 +318,7 @@ def _hold_linear(in_features: int, out_features: int, bias: Value, weight: Value
 
 
 def _feed_linear(layer: Layer, x: Value) -> tuple[Value, ...]:
-    *rows, width = np.shape(bare(x))
+    *rows, width = np.shape(unwrap(x))
     if width != layer.in_features:
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({math.prod(rows)}x{width} and "
@@ -356,7 +356,7 @@ def _hold_batch_norm(
 
 
 def _feed_batch_norm(ranks: tuple[int, ...], layer: Layer, x: Value) -> tuple[Value, ...]:
-    shape = np.shape(bare(x))
+    shape = np.shape(unwrap(x))
     if len(shape) not in ranks:
         wanted = " or ".join(f"{k}D" for k in ranks)
         raise ValueError(f"expected {wanted} input (got {len(shape)}D input)")
@@ -377,7 +377,7 @@ def _hold_cell(gates: int, input_size: int, hidden_size: int, bias: bool) -> Hel
 
 def _feed_cell(layer: Layer, x: Value, state: Value = None) -> tuple[Value, ...]:
     if state is None:
-        zero = np.zeros((*np.shape(bare(x))[:-1], layer.hidden_size))
+        zero = np.zeros((*np.shape(unwrap(x))[:-1], layer.hidden_size))
         state = (zero, zero) if layer.row == "lstm_cell" else zero
     return x, state, *(getattr(layer, name) for name in layer.held)
 
@@ -452,7 +452,7 @@ def _expect_chance(p: float) -> Held:
 def _feed_dropout(layer: Layer, x: Value) -> tuple[Value, ...]:
     if not layer.training or layer.p in (0, 1):
         return x, 0.0 if layer.training and layer.p else 1.0
-    return x, (GENERATOR.rand(*np.shape(bare(x))) >= layer.p) / (1 - layer.p)
+    return x, (GENERATOR.rand(*np.shape(unwrap(x))) >= layer.p) / (1 - layer.p)
 
 
 Dropout = enter(  # what draws at every call is no function
@@ -470,7 +470,7 @@ def _expect_reduction(reduction: str) -> Held:
 
 
 def _warn_of_shapes(layer: Layer, x: Value, target: Value) -> tuple[Value, ...]:
-    came, wanted = (np.shape(bare(each)) for each in (x, target))
+    came, wanted = (np.shape(unwrap(each)) for each in (x, target))
     if came != wanted:
         warnings.warn(
             f"Using a target size (torch.Size({list(wanted)})) that is different to the input "

@@ -27,7 +27,7 @@ class Optimizer:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
-                f"but got torch.{advice.kind(params)}"
+                f"but got torch.{advice.name_kind(params)}"
             )
         self.params = list(params)
         _expect(bool(self.params), "optimizer got an empty parameter list")

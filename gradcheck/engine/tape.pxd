@@ -51,7 +51,7 @@ cdef _send_on(
 cdef object _pull_and_fit(Node node, Py_ssize_t i, object g, object y, tuple operands, object rules)
 cdef _copy_known(dict landed)
 cdef _arrive(object step, object g, dict arrived, Waiting waiting, object verbs)
-cpdef list cell_of(State t)
+cpdef list find_cell(State t)
 cpdef object step_of(State t)
 cpdef object wrap(type kind, object value, bint tracked, Node node)
 cpdef object _move(State t, object by)

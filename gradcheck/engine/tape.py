@@ -129,11 +129,7 @@ class State:
     )  # fmt: skip
 
     def __init__(
-        self,
-        value: Value,
-        tracked: bool = False,
-        node: Node | None = None,
-        parameter: bool = False,
+        self, value: Value, tracked: bool = False, node: Node | None = None, parameter: bool = False
     ) -> None:
         """Wrap a NumPy value; users call `tensor(...)`, and of lists `Tensor` makes floats."""
         self._value: Value = value if type(value) is not list else np.array(value, np.float64)
@@ -151,7 +147,7 @@ class State:
 
     @property
     def _cell(self) -> list[Value]:
-        return cell_of(self)
+        return find_cell(self)
 
     def _step(self) -> Step:
         return step_of(self)
@@ -173,7 +169,7 @@ def wrap(kind: type[Value], value: Value, tracked: bool, node: Node | None) -> V
     return t
 
 
-def cell_of(t: State) -> list[Value]:
+def find_cell(t: State) -> list[Value]:
     """The version of a tensor's memory and the name of the last recorded write."""
     if t._writes is None:
         t._writes = [0, ""]
@@ -193,12 +189,12 @@ def step_of(t: State) -> Step:
     return leaf
 
 
-def bare(value: Value) -> Value:
+def unwrap(value: Value) -> Value:
     """The NumPy value inside, for comparisons, masks and indices; sequences are looked into."""
     if isinstance(value, State):
         return value._value
     if type(value) in (list, tuple):
-        return type(value)(map(bare, value))
+        return type(value)(map(unwrap, value))
     return value
 
 
@@ -514,7 +510,7 @@ def apply_hooks(step: Step, g: Value) -> Value:
     return g
 
 
-def reachable(roots: Iterable[Step]) -> list[Step]:
+def list_reachable(roots: Iterable[Step]) -> list[Step]:
     """Every step below the roots, latest made first."""
     seen = set(roots)
     stack = list(seen)
@@ -529,7 +525,7 @@ def reachable(roots: Iterable[Step]) -> list[Step]:
 def _find_above(targets: set[Step], roots: Iterable[Step]) -> set[Step]:
     """The steps from which some target can be reached along at least one edge."""
     found: set[Step] = set()
-    for step in reversed(reachable(roots)):
+    for step in reversed(list_reachable(roots)):
         if any(edge in found or edge in targets for edge in step.edges):
             found.add(step)
     return found
@@ -569,11 +565,11 @@ def _deposit(target: State, g: Value, create_graph: bool, own: bool) -> None:
         target._grad = live.clone() if held is None else held + g
     elif held is None:
         mine = type(g) is float64 or (own and type(g) is ndarray)
-        target._grad = wrap(type(target), g if mine else np.array(bare(g)), False, None)
+        target._grad = wrap(type(target), g if mine else np.array(unwrap(g)), False, None)
     else:
         held._share()
-        np.add(held._value, bare(g), out=held._value, casting="same_kind")
-        cell_of(held)[0] += 1
+        np.add(held._value, unwrap(g), out=held._value, casting="same_kind")
+        find_cell(held)[0] += 1
 
 
 def move(t: State, by: Value) -> None:
@@ -584,7 +580,7 @@ def move(t: State, by: Value) -> None:
 def _move(t: State, by: Value) -> None:
     t._share()
     t._value -= by
-    cell_of(t)[0] += 1
+    find_cell(t)[0] += 1
 
 
 def descend(parameters: Iterable[State], rate: Value) -> None:

@@ -1,12 +1,12 @@
 # C types for tensor.py, where it is compiled (see setup.py).
 cimport cython
 cimport gradcheck.engine.native as native
-from gradcheck.engine.tape cimport Leaf, Node, State, cell_of, make_node, stand_in, step_of, wrap
+from gradcheck.engine.tape cimport Leaf, Node, State, find_cell, make_node, stand_in, step_of, wrap
 
 cdef list UNUSUAL
 cdef object FLOAT, NONE, float64, ndarray
 
-cpdef object constant(object value)
+cpdef object as_numpy(object value)
 cdef bint _looks(object y, object u)
 @cython.locals(watch=tuple, cell=list)
 cdef object _record(

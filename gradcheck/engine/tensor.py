@@ -27,15 +27,15 @@ from gradcheck.engine.tape import (
     Form,
     Node,
     State,
-    bare,
     by_ledger,
-    cell_of,
+    find_cell,
     find_outer,
     make_node,
     record,
     stand_in,
     step_of,
     track,
+    unwrap,
     wrap,
 )
 from gradcheck.ops import BY_FUNCTION, TABLE, row_of
@@ -44,7 +44,7 @@ from gradcheck.ops.pytorch import METHODS, OWN, accept_spellings
 from gradcheck.ops.row import BY_COMPOUND, COMPOUNDS, Op, handler_of, pass_on
 from gradcheck.values import FLOAT, Params, Routine, Value
 
-__all__ = ["Tensor", "apply", "bare", "box", "to", "track"]
+__all__ = ["Tensor", "apply", "box", "to", "track", "unwrap"]
 
 # -- forward values -------------------------------------------------------------------------------
 
@@ -64,7 +64,7 @@ def widen(forward: Routine, values: tuple[Value, ...], params: Params, y: Value)
     return solidify(forward(*(np.asarray(v, np.float64)[()] for v in values), **params))
 
 
-def constant(value: Value) -> Value:
+def as_numpy(value: Value) -> Value:
     """What is not a tensor, as NumPy takes it: sequences become arrays here, once."""
     kind = type(value)
     if kind is ndarray or kind is float64 or kind is float:
@@ -116,7 +116,7 @@ def apply_to_any(row: Op, operands: tuple[Value, ...], params: Params) -> "Tenso
     moving = row in writing.MOVING and type(operands[0]) is Tensor
     if moving:
         y = writing.forward(row, operands[0], params)
-    values = [t._value if type(t) is Tensor else constant(t) for t in operands]
+    values = [t._value if type(t) is Tensor else as_numpy(t) for t in operands]
     if not moving:
         y = row.forward(*values, **params)
     if MODE.disturb is not None:
@@ -154,8 +154,8 @@ def _make_quick(row: Op) -> Callable[..., "Tensor"]:
         )
         if UNUSUAL or looking:
             return apply_to_any(row, (a,) if alone else (a, b), params)
-        u = constant(a) if left is None else left._value
-        v = constant(b) if right is None else right._value
+        u = as_numpy(a) if left is None else left._value
+        v = as_numpy(b) if right is None else right._value
         forward = row.forward
         if forward is named:
             forward = swift
@@ -206,15 +206,15 @@ def _record(  # noqa: PLR0917 - by position: it is called for every op
         forms, kept = (form, form_v), (u if keep_u else blank, v if keep_v else blank_v)
     watch: tuple[Value, ...] = ()
     if keep_u and left is not None:
-        cell = cell_of(left)
+        cell = find_cell(left)
         watch = (0, cell, cell[0])
     if keep_v and right is not None:
-        cell = cell_of(right)
+        cell = find_cell(right)
         watch = (*watch, 1, cell, cell[0])
     node = make_node(row, edges, forms, kept, params, None, watch if keep_u or keep_v else None)
     out: Tensor = wrap(Tensor, y, True, node)
     if keep_y:
-        node.y, node.watch = y, (*watch, -1, cell_of(out), 0)
+        node.y, node.watch = y, (*watch, -1, find_cell(out), 0)
     return out
 
 
@@ -297,11 +297,11 @@ def _make_call(function: Routine, read: Routine = lambda t: t) -> Routine:
 
 def _make_methods() -> dict[str, Value]:
     """Methods and operators; of two meanings of a name the one that is entered later stays."""
-    made: dict[str, Routine] = {f.__name__: _make_call(f, bare) for f in PLAIN}
+    made: dict[str, Routine] = {f.__name__: _make_call(f, unwrap) for f in PLAIN}
     for name in COMPARISONS:
         plain = getattr(operator, name)
-        made[f"__{name}__"] = lambda self, other, plain=plain: plain(self._value, bare(other))
-        made[name] = lambda self, other, plain=plain: box(plain(self._value, bare(other)))
+        made[f"__{name}__"] = lambda self, other, plain=plain: plain(self._value, unwrap(other))
+        made[name] = lambda self, other, plain=plain: box(plain(self._value, unwrap(other)))
     for name, dtype in CASTS.items():
         made[name] = lambda self, dtype=dtype: to(self, dtype)
     made |= {name: _make_call(compound) for name, compound in COMPOUNDS.items()}
@@ -342,7 +342,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     to = astype = to
     retain_grad, register_hook = retain, register
     retains_grad = property(retains)
-    numel, dim = _make_call(np.size, bare), _make_call(np.ndim, bare)
+    numel, dim = _make_call(np.size, unwrap), _make_call(np.ndim, unwrap)
 
     def __init_subclass__(cls, **kwargs: Value) -> None:
         raise TypeError(
@@ -371,7 +371,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     def __getitem__(self, index: Value) -> "Tensor":
         try:
-            return apply(TABLE["getitem"], (self,), {"index": bare(index)})
+            return apply(TABLE["getitem"], (self,), {"index": unwrap(index)})
         except IndexError as error:
             raise IndexError(advice.explain_index(error, self.ndim)) from None
 
@@ -397,7 +397,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
         if ufunc in FOLDS.get(method, {}):  # axis=None is not the default here: it says all
             return TABLE[FOLDS[method][ufunc]](*inputs, **said | {"axis": kwargs.get("axis", 0)})
         if row is None and ufunc in BARE and not kwargs.get("out"):
-            return getattr(ufunc, method)(*map(bare, inputs), **kwargs)
+            return getattr(ufunc, method)(*map(unwrap, inputs), **kwargs)
         if row is None or method != "__call__" or said:
             raise TypeError(advice.explain_refusal(ufunc, method, kwargs, row is None))
         return apply(row, inputs, {})
@@ -406,10 +406,10 @@ class Tensor(State, Methods):  # type: ignore[misc]
         self, function: Value, types: Value, args: tuple[Value, ...], kwargs: dict[str, Value]
     ) -> Value:
         if function in LIKE:  # a buffer; the number that fills must not lose its gradient
-            made = function(bare(args[0]), *args[1:], **kwargs)
+            made = function(unwrap(args[0]), *args[1:], **kwargs)
             return Tensor(made) if made.dtype.kind == "f" else made
         if function in BARE:
-            return function(*map(bare, args), **kwargs)
+            return function(*map(unwrap, args), **kwargs)
         if function in BY_COMPOUND:
             return BY_COMPOUND[function](*args, **kwargs)
         row = BY_FUNCTION.get(function)
@@ -504,10 +504,10 @@ class Tensor(State, Methods):  # type: ignore[misc]
     __hash__ = object.__hash__
 
     def __eq__(self, other: Value) -> Value:
-        return False if other is None else self._value == bare(other)
+        return False if other is None else self._value == unwrap(other)
 
     def __ne__(self, other: Value) -> Value:
-        return True if other is None else self._value != bare(other)
+        return True if other is None else self._value != unwrap(other)
 
     # -- shapes
 

@@ -17,12 +17,12 @@ from gradcheck.engine.tape import (
     MOVES,
     Node,
     State,
-    bare,
     by_ledger,
     make_node,
     record,
     stand_in,
     track,
+    unwrap,
 )
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op, add_back, number_entries
@@ -176,8 +176,8 @@ def _write(t: Value, row: Op, others: tuple[Value, ...], params: Params, assigns
         )
     if not assigns and KINDS.index(result.dtype.kind) > KINDS.index(t.dtype.kind):
         raise RuntimeError(
-            f"result type {advice.scalar_type(result)} can't be cast to the desired output type "
-            f"{advice.scalar_type(t)}"
+            f"result type {advice.name_scalar_type(result)} can't be cast to the desired output "
+            f"type {advice.name_scalar_type(t)}"
         )
     t._share()
     if not t._value.flags.writeable or _overlaps_itself(t._value):
@@ -233,7 +233,7 @@ def _refuse_if_leaf(t: Value, region: bool = False) -> None:
 
 def _refuse_overlap(region: Value, others: tuple[Value, ...]) -> None:
     """What is read must not lie partly where is written; raises RuntimeError."""
-    for other in map(bare, others):
+    for other in map(unwrap, others):
         arrays = isinstance(other, np.ndarray) and isinstance(region, np.ndarray)
         if arrays and np.shares_memory(region, other) and not _is_same_place(region, other):
             raise RuntimeError(advice.OVERLAP)
@@ -258,7 +258,7 @@ def _is_same_place(*arrays: Value) -> bool:
 
 def set_item(t: Value, index: Value, value: Value) -> None:
     """`t[index] = value`; nothing happens where the value lies there already (`t[0] += 1`)."""
-    index = bare(index)
+    index = unwrap(index)
     if MODE.recording and (track(t) or track(value)):
         _refuse_if_leaf(t, region=is_basic(index))
     if isinstance(value, State):
@@ -287,7 +287,7 @@ def zero_(t: Value) -> Value:
 
 def fill_(t: Value, value: Value) -> Value:
     """Fill with one number, in place."""
-    if np.ndim(bare(value)):
+    if np.ndim(unwrap(value)):
         raise RuntimeError(
             "fill_ only supports 0-dimension value tensor but got tensor with "
             f"{value.ndim} dimensions."
@@ -321,7 +321,7 @@ nth_: Routine = lambda t, n: write(t, NTH, (), NTH.normal((n, t), {})[1])
 
 def assign(t: Value, source: Value) -> None:
     """`t.data = source`: other numbers of the same shape, of which the tape hears nothing."""
-    came = np.shape(bare(source))
+    came = np.shape(unwrap(source))
     if t.shape != came:
         raise RuntimeError(f"`.data` of shape {t.shape} cannot become {came}: make a new tensor")
     with Recording(False):

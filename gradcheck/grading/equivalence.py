@@ -164,7 +164,7 @@ def _is_printed(yours: arb, half_unit: Fraction) -> bool:
     return bool(abs(yours.mid()) * half_unit.denominator > half_unit.numerator * PRINTED)
 
 
-def floats(at: At) -> Array | None:
+def find_floats(at: At) -> Array | None:
     """The answer at a point as floats; None where it is not made of finite numbers."""
     try:
         with precision(BITS[0]):

@@ -85,7 +85,7 @@ NO_VALUE = (ArithmeticError, ValueError, TypeError)
 find_function = cache(FORMULAS.function)  # of names that were read: there are not many
 
 
-def operation(node: ast.expr) -> tuple[str, Sequence[ast.expr]]:
+def read_operation(node: ast.expr) -> tuple[str, Sequence[ast.expr]]:
     """The op that a node is, and its operands; without a name where it is none."""
     if isinstance(node, ast.BinOp):
         return BINARY.get(type(node.op), ""), (node.left, node.right)
@@ -209,7 +209,7 @@ class Line:
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             return self._add_leaf(node.value.id, tuple(map(_read_index, parts)))
-        name, operands = operation(node)
+        name, operands = read_operation(node)
         args = tuple(map(self.add, operands))
         return self._add_test(node, name, args) if self.tests else self._apply_op(node, name, args)
 
@@ -334,12 +334,12 @@ class Floats:
             return self.point[node.id] if known else CONSTANTS[node.id][0]
         if isinstance(node, ast.Constant):
             return float(node.value)  # type: ignore[arg-type]
-        name, operands = operation(node)
+        name, operands = read_operation(node)
         found: float = on_floats(name)(*[self.value(operand) for operand in operands])
         return found
 
 
-def line_from_tree(tree: ast.expr, text: str, shapes: Shapes) -> Line | None:
+def make_line(tree: ast.expr, text: str, shapes: Shapes) -> Line | None:
     """The formula as a line of operations; None where it is more than single numbers."""
     line = Line(text, shapes)
     try:
@@ -394,7 +394,7 @@ class Readings:
         if isinstance(self.read, Entries):
             return _nest([f.understood for f in self.read.formulas], self.read.shape)
         values = self.read.values
-        whole = (str(v.numerator) if v.denominator == 1 else repr(nearest(v)) for v in values)
+        whole = (str(v.numerator) if v.denominator == 1 else repr(to_float(v)) for v in values)
         return _nest(list(whole), self.read.shape)
 
     @property
@@ -439,7 +439,7 @@ class Readings:
         return tuple(piece.tree for piece in self.pieces.flat if isinstance(piece, Program))
 
 
-def readings(problem: Problem, read: Answer) -> Readings:
+def make_readings(problem: Problem, read: Answer) -> Readings:
     """An answer made ready; TextError where a formula says what answers may not say."""
     if isinstance(read, Plain):
         return Readings(read, box((), (0,)), frozenset(), box((), (0,)))
@@ -449,7 +449,7 @@ def readings(problem: Problem, read: Answer) -> Readings:
     formulas, shape = (read.formulas, read.shape) if isinstance(read, Entries) else ([read], ())
     shapes = {name: entry.shape for name, entry in problem.inputs.items()}
     pieces = [
-        line_from_tree(each.tree.body, each.text, shapes)
+        make_line(each.tree.body, each.text, shapes)
         or check_expression(
             _AsArrays().visit(copy_tree(each.tree)),
             declared=problem.inputs,
@@ -474,7 +474,7 @@ def _nest(entries: list[str], shape: tuple[int, ...]) -> str:
     return "[" + ", ".join(_nest(row, shape[1:]) for row in rows) + "]"
 
 
-def nearest(value: Fraction) -> float:
+def to_float(value: Fraction) -> float:
     """The nearest float; an infinity beyond them all."""
     try:
         return float(value)
@@ -542,7 +542,7 @@ def _locate(made: ast.expr, where: ast.expr) -> ast.expr:
     return ast.fix_missing_locations(ast.copy_location(made, where))
 
 
-def budget(problem: Problem) -> Budget:
+def make_budget(problem: Problem) -> Budget:
     """What an answer's formula may use: far beyond any answer to this problem, and soon reached."""
     entries = sum(math.prod(entry.shape) for entry in problem.inputs.values())
     elements = min(max(100, 4 * entries**2), max(10_000, 8 * entries))
@@ -564,9 +564,9 @@ def _evaluate(piece: Line | Program | Fraction, spot: Spot, bits: int) -> Values
         return exact(piece)
     if isinstance(piece, Line):
         return piece.value(spot.arbs(bits), bits)
-    given = spot.values_of(_list_names(piece), bits)
+    given = spot.find_values(_list_names(piece), bits)
     inputs = {name: balls(value) for name, value in given.items()}
-    found = run(piece, inputs, KINDS["ball"], budget(spot.problem)).value
+    found = run(piece, inputs, KINDS["ball"], make_budget(spot.problem)).value
     try:
         entries = arbs(found)
     except (TypeError, ValueError):
@@ -580,9 +580,9 @@ def _refuse_lost(program: Program, spot: Spot, entries: Array) -> None:
     """Raise NoValue where neither so many bits nor floats find a number in some entry."""
     inputs = {
         name: np.array([middle(ball) for ball in value.flat]).reshape(value.shape)[()]
-        for name, value in spot.values_of(_list_names(program), PATIENCE).items()
+        for name, value in spot.find_values(_list_names(program), PATIENCE).items()
     }
-    found = run(program, inputs, KINDS["float"], budget(spot.problem)).value
+    found = run(program, inputs, KINDS["float"], make_budget(spot.problem)).value
     plain = np.asarray(found, dtype=float)
     for index, ball in np.ndenumerate(entries):
         if plain.shape == entries.shape and not (ball.is_finite() or np.isfinite(plain[index])):

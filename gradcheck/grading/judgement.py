@@ -17,10 +17,10 @@ from flint import arb
 from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis, Hypothesis, explain
 from gradcheck.errors import OURS, GradcheckError, OutOfBudget, TextError
-from gradcheck.grading.equivalence import At, Outcome, compare, compare_numbers, floats
-from gradcheck.grading.formula import NotNumbers, Readings, nearest
+from gradcheck.grading.equivalence import At, Outcome, compare, compare_numbers, find_floats
+from gradcheck.grading.formula import NotNumbers, Readings, to_float
 from gradcheck.grading.key import DIAGNOSTIC, Key
-from gradcheck.grading.knots import distant_spots, further_sides, unseen
+from gradcheck.grading.knots import describe_unseen, find_distant_spots, find_further_sides
 from gradcheck.grading.spots import Spot
 from gradcheck.mistakes.row import Example, Mistake
 from gradcheck.numbers.ball import middle
@@ -48,14 +48,14 @@ def share(credit: Mapping[str, float], tags: Sequence[str], diagnosis: Diagnosis
     if tagged:
         return min(tagged)
     hypotheses = diagnosis.hypotheses if diagnosis else ()
-    return max((_credit_of(table, hypothesis) for hypothesis in hypotheses), default=0.0)
+    return max((_find_credit(table, hypothesis) for hypothesis in hypotheses), default=0.0)
 
 
-def _credit_of(table: Mapping[str, float], hypothesis: Hypothesis) -> float:
+def _find_credit(table: Mapping[str, float], hypothesis: Hypothesis) -> float:
     """Two mistakes made together cost both shares."""
     kind = "slip" if hypothesis.mistake.slip else "misconception"
     left = table.get(hypothesis.mistake.id, table.get(kind, 0.0))
-    return left * _credit_of(table, hypothesis.with_) if hypothesis.with_ else left
+    return left * _find_credit(table, hypothesis.with_) if hypothesis.with_ else left
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Witness:
     index: tuple[int, ...] = ()
 
 
-def witness_at(
+def make_witness(
     point: Mapping[str, Array], yours: float | None, due: float | None, index: tuple[int, ...]
 ) -> Witness:
     """What is told of a point, in plain numbers; what is not finite is no number."""
@@ -159,19 +159,19 @@ def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
     if outcome.kind == "different" and _is_tolerated(key, answers, due):
         outcome = Outcome("equal", rounded=True)
     elif outcome.kind == "equal":
-        more = further_sides(key, ready)
+        more = find_further_sides(key, ready)
         spots = (*spots, *more)
         if more:
             beyond = [spot.gradient(part) for spot in more]
             outcome = compare([*answers, *map(ready.at, more)], [*due, *beyond])
-        for spot in distant_spots(key, ready) if outcome.kind == "equal" else ():
+        for spot in find_distant_spots(key, ready) if outcome.kind == "equal" else ():
             there = compare([ready.at(spot)], [spot.gradient(part)])
             if there.kind == "different":  # what cannot be seen there says nothing
                 outcome, spots = replace(there, point=len(spots)), (*spots, spot)
                 break
         if outcome.kind == "equal" and len(key.points) < FEWEST:
             outcome = Outcome("undecided", why="too few points of the domain were found")
-        elif outcome.kind == "equal" and (piece := unseen(ready, spots)):
+        elif outcome.kind == "equal" and (piece := describe_unseen(ready, spots)):
             outcome = Outcome("undecided", why=f"`{piece}` is too far out to be seen")
     return Compared(outcome, spots, answers, varies, ("rounded",) if outcome.rounded else ())
 
@@ -188,7 +188,7 @@ def _compare_numbers(key: Key, part: str, ready: Readings) -> Compared:
         outcome = Outcome("equal", rounded=True)
     tags = ("rounded",) if outcome.rounded else ()
     if outcome.kind == "equal" and ready.half_units.shape == () and not ready.half_units.item():
-        known = [float(g) for g in map(floats, due) if g is not None and not g.shape]
+        known = [float(g) for g in map(find_floats, due) if g is not None and not g.shape]
         alone = len(known) > 1 and not np.allclose(known, known[0])
         tags = (*tags, "one-point") if alone else tags
     return Compared(outcome, key.spots, [answer], varies=False, tags=tags)
@@ -197,7 +197,7 @@ def _compare_numbers(key: Key, part: str, ready: Readings) -> Compared:
 def _is_tolerated(key: Key, answers: Sequence[At], due: Sequence[At]) -> bool:
     tolerance = key.problem.tolerance
     for pair in zip(answers, due, strict=True) if tolerance else ():
-        a, b = map(floats, pair)
+        a, b = map(find_floats, pair)
         if a is None or b is None or a.shape != b.shape:
             return False
         if np.any(np.abs(a - b) > tolerance * np.abs(b)):
@@ -205,7 +205,9 @@ def _is_tolerated(key: Key, answers: Sequence[At], due: Sequence[At]) -> bool:
     return bool(tolerance)
 
 
-def of_gradient(base: Judgement, key: Key, part: str, ready: Readings, diagnose: bool) -> Judgement:
+def judge_gradient(
+    base: Judgement, key: Key, part: str, ready: Readings, diagnose: bool
+) -> Judgement:
     """An answer to the gradient by an input, held against the closed form and explained."""
     try:
         found = compare_answer(key, part, ready)
@@ -225,7 +227,7 @@ def of_gradient(base: Judgement, key: Key, part: str, ready: Readings, diagnose:
     if outcome.expected is not None:
         yours, due = (None if v is None else middle(v) for v in (outcome.yours, outcome.expected))
         given = found.spots[outcome.point].given
-        witness = witness_at(given, yours, due, outcome.index)
+        witness = make_witness(given, yours, due, outcome.index)
     remarks = (*base.remarks, *_say_why(key, found))
     judged = replace(base, verdict="wrong", remarks=remarks, tags=tags, witness=witness)
     return judged.attach(_diagnose(key, part, ready, found), credit) if diagnose else judged
@@ -266,12 +268,12 @@ def _diagnose(key: Key, part: str, ready: Readings, found: Compared) -> Diagnosi
         varies = (key.problem.inputs[name].varies for name in ready.names)
         if told and (told.hypotheses or not all(varies)):
             return told
-        values = [floats(at) for at in found.answers[:DIAGNOSTIC]]
+        values = [find_floats(at) for at in found.answers[:DIAGNOSTIC]]
         known = [v if v is not None and v.size else None for v in values]
         slack: Value = 0.0
         if len(found.answers) == 1:
             units = ready.half_units
-            slack = np.reshape([0.0 if h is None else nearest(h) for h in units.flat], units.shape)
+            slack = np.reshape([0.0 if h is None else to_float(h) for h in units.flat], units.shape)
             known += [None] * (min(DIAGNOSTIC, len(key.points)) - 1)
         return explain(key.mistaken, part, known, slopes=_derive(key, part, ready), slack=slack)
     except FAILURES as error:
@@ -280,7 +282,7 @@ def _diagnose(key: Key, part: str, ready: Readings, found: Compared) -> Diagnosi
 
 def _explain_moved(moved: Key, part: str, ready: Readings) -> Diagnosis | None:
     try:
-        known = [floats(ready.at(spot)) for spot in moved.spots]
+        known = [find_floats(ready.at(spot)) for spot in moved.spots]
     except FAILURES:
         return None
     return explain(moved.mistaken, part, known, slopes=_derive(moved, part, ready))

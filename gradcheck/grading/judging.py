@@ -11,22 +11,22 @@ from itertools import islice
 
 import numpy as np
 
-from gradcheck.answers import Formula, misfit, other_readings
+from gradcheck.answers import Formula, describe_misfit, list_other_readings
 from gradcheck.answers.formula import Other, rebracket
-from gradcheck.diagnosis import Diagnosis, Hypothesis, explain, words
+from gradcheck.diagnosis import Diagnosis, Hypothesis, explain, write_words
 from gradcheck.errors import OURS, Complaint, GradcheckError, TextError
-from gradcheck.grading.equivalence import floats
+from gradcheck.grading.equivalence import find_floats
 from gradcheck.grading.formula import Floats, Readings, is_near
-from gradcheck.grading.judgement import FAILURES, Judgement, of_gradient, witness_at
+from gradcheck.grading.judgement import FAILURES, Judgement, judge_gradient, make_witness
 from gradcheck.grading.key import DIAGNOSTIC, Key
-from gradcheck.grading.knots import distant_points
+from gradcheck.grading.knots import find_distant_points
 from gradcheck.grading.spots import GRADIENT, Spot
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.mistakes.whole_answer import brackets_missing
 from gradcheck.problem.record import Part, Point
 from gradcheck.training import Output, Reference
 from gradcheck.training.judging import judge_program
-from gradcheck.training.outputs import Comparison, compare_values, same
+from gradcheck.training.outputs import Comparison, compare_values, is_same
 from gradcheck.training.preparing import reference_at
 from gradcheck.training.run import LONGEST, read_program
 from gradcheck.values import Array, Value
@@ -49,7 +49,7 @@ def judge(
     if judged.verdict != "wrong" or formula is None:
         return judged
     unnamed = diagnose and not judged.named
-    for other in other_readings(formula):
+    for other in list_other_readings(formula):
         found = _judge_as_it_stands(key, part, other, student, diagnose=unnamed)
         if found.verdict == "right" or found.named:
             return replace(found, answer=answer, formula=formula)
@@ -71,13 +71,12 @@ def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Othe
 
 
 def _heal_brackets(key: Key, judged: Judgement, formula: Formula, right: Other) -> Judgement:
-    """What becomes of a wrong answer that other brackets make right."""
     texts = {"typed": right.typed, "u": formula.understood}
     missing = Hypothesis(brackets_missing, None, texts=texts)
     named = [h for h in judged.diagnosis.hypotheses if not h.with_] if judged.diagnosis else []
     acts = [h for h in named if h.common > USUAL and h.rank < VAGUE and not h.mistake.slip]
     if key.problem.brackets == "kind" and not acts:
-        return judged.conclude("right", words(missing)).settle_right({}, "brackets-missing")
+        return judged.conclude("right", write_words(missing)).settle_right({}, "brackets-missing")
     # a usual mistake as it stands is not healed; nobody can tell which of both it is
     diagnosis = Diagnosis("torn" if acts else "unique", (*acts, missing))
     return judged.attach(diagnosis, key.problem.credit)
@@ -99,7 +98,7 @@ def _judge_as_it_stands(
         return conclude("missing")
     if key.run is not None:
         try:
-            return of_a_run(conclude(""), key, part, answer, diagnose)
+            return judge_output(conclude(""), key, part, answer, diagnose)
         except FAILURES as error:
             return conclude("needs-review", f"{OURS}: {error}")
     try:
@@ -112,9 +111,9 @@ def _judge_as_it_stands(
         return base.conclude("wrong", "a number or a formula is due, no other kind of value")
     if ready.formula is not None and not ready.lines:
         shapes = {name: entry.shape for name, entry in key.scope.inputs.items()}
-        if fault := misfit(ready.formula.tree, shapes):
+        if fault := describe_misfit(ready.formula.tree, shapes):
             return base.conclude("wrong", f"the answer cannot be evaluated: {fault}")
-    return of_gradient(base, key, part.name, ready, diagnose)
+    return judge_gradient(base, key, part.name, ready, diagnose)
 
 
 def _refuse_the_answer_itself(key: Key, part: Part, ready: Readings) -> None:
@@ -127,7 +126,7 @@ def _refuse_the_answer_itself(key: Key, part: Part, ready: Readings) -> None:
             raise TextError([Complaint(words, f"gradients that are known here: {known}")])
 
 
-def how_read(key: Key, part: Part, answer: Value) -> tuple[str, tuple[str, ...]]:
+def describe_reading(key: Key, part: Part, answer: Value) -> tuple[str, tuple[str, ...]]:
     """What is understood of an answer, and by which rules; of a program there is no echo.
 
     Raises TextError at the place where nothing is understood.
@@ -169,7 +168,7 @@ class OutputRead:
     remarks: tuple[str, ...] = ()
 
 
-def of_a_run(base: Judgement, key: Key, part: Part, answer: Value, diagnose: bool) -> Judgement:
+def judge_output(base: Judgement, key: Key, part: Part, answer: Value, diagnose: bool) -> Judgement:
     """An answer to what is read at the end of a program; or a program, of which it is read."""
     assert key.run is not None
     if part.form == "program":
@@ -191,13 +190,13 @@ def of_a_run(base: Judgement, key: Key, part: Part, answer: Value, diagnose: boo
         # a formula for a gradient that a program reads, held against that gradient everywhere
         remarks = (*read.remarks, *found.remarks)
         base = replace(base, understood=read.understood, remarks=remarks)
-        judged = of_gradient(base, question, question.problem.parts[0].name, ready, diagnose)
+        judged = judge_gradient(base, question, question.problem.parts[0].name, ready, diagnose)
         if judged.diagnosis is None or (question.single and judged.named):
             return judged
         said = explain_by_loop(key, part.name, ready)
         return judged.attach(said, key.problem.credit) if said.hypotheses else judged
     if ready is not None and found.verdict == "right":
-        found = at_further_points(key, part.name, ready, found)
+        found = compare_further(key, part.name, ready, found)
     remarks = (*read.remarks, *found.remarks)
     found = replace(found, understood=read.understood, remarks=remarks)
     if found.verdict == "wrong" and diagnose:
@@ -219,7 +218,7 @@ def _conclude(base: Judgement, key: Key, found: Comparison, diagnose: bool) -> J
         return judged.settle_right(key.problem.credit, *found.tags)
     if found.expected is not None:
         point = key.run.point if found.point is None else found.point
-        witness = witness_at(point, found.yours, found.expected, found.index)
+        witness = make_witness(point, found.yours, found.expected, found.index)
         judged = replace(judged, witness=witness)
     if found.verdict != "wrong" or not diagnose:
         return judged
@@ -234,7 +233,7 @@ def _clip(answer: Value) -> Value:
     return f"{text[:SHOWN]}..." if len(text) > LONGEST else text
 
 
-def at_further_points(key: Key, part: str, ready: Readings, here: Comparison) -> Comparison:
+def compare_further(key: Key, part: str, ready: Readings, here: Comparison) -> Comparison:
     """A formula that was right at the given point, compared at the others too."""
 
     def compare_at(point: Point, run: Reference, value: Array) -> Comparison | None:
@@ -242,15 +241,18 @@ def at_further_points(key: Key, part: str, ready: Readings, here: Comparison) ->
         return None if found.verdict == "right" else replace(found, point=point)
 
     for other in key.further:
-        value = floats(ready.at(Spot(key.problem, other.point)))
+        value = find_floats(ready.at(Spot(key.problem, other.point)))
         if value is None:
             words = "it has no finite value at another point"
             return Comparison("wrong", remarks=(words,), point=other.point)
         if found := compare_at(other.point, other, value):
             return found
     trees = [ready.formula.tree] if ready.formula else []
-    for point in islice(distant_points(key, trees), DISTANT):
-        far, value = reference_at(key.problem, point), floats(ready.at(Spot(key.problem, point)))
+    for point in islice(find_distant_points(key, trees), DISTANT):
+        far, value = (
+            reference_at(key.problem, point),
+            find_floats(ready.at(Spot(key.problem, point))),
+        )
         if far is not None and value is not None and (found := compare_at(point, far, value)):
             return found
     if key.further:
@@ -279,7 +281,7 @@ def _diagnose(key: Key, part: Part, read: OutputRead, question: Key | None) -> D
         said, slack = explain_by_loop(key, part.name, read.ready), 0.0
         if question is None or (said.hypotheses and not question.single):
             return said
-        values = [floats(read.ready.at(spot)) for spot in question.spots[:DIAGNOSTIC]]
+        values = [find_floats(read.ready.at(spot)) for spot in question.spots[:DIAGNOSTIC]]
     found = explain(question.mistaken, question.problem.parts[0].name, values, slack=slack)
     if not found.hypotheses or read.ready is not None:
         return found if found.hypotheses else said
@@ -293,10 +295,10 @@ def explain_by_loop(key: Key, part: str, ready: Readings) -> Diagnosis:
     """The mistakes of the training loop that give a formula's values wherever they are wrong."""
     found: Diagnosis | None = None
     for each in (key.run, *key.further[:CHECKED]):
-        value = None if each is None else floats(ready.at(Spot(key.problem, each.point)))
+        value = None if each is None else find_floats(ready.at(Spot(key.problem, each.point)))
         if each is None or value is None:
             return Diagnosis("unnamed")
-        if same(value, each.trace.values[part]):
+        if is_same(value, each.trace.values[part]):
             continue
         said = each.explain(part, value)
         named = {hypothesis.mistake for hypothesis in said.hypotheses}
@@ -338,7 +340,7 @@ def _read(key: Key, part: Part, due: Output, answer: Value) -> OutputRead:
     if ready.plain:
         value: Value = ready.read.value  # type: ignore[union-attr]
         return OutputRead(value if isinstance(value, bool | str) else None, 0.0, str(value))
-    values = floats(ready.at(Spot(key.problem, key.points[0])))
+    values = find_floats(ready.at(Spot(key.problem, key.points[0])))
     if values is None:
         raise GradcheckError("it has no finite value")
     half = np.array([0.0 if h is None else float(h) for h in ready.half_units.flat])

@@ -15,11 +15,11 @@ import numpy as np
 from gradcheck import answers, training
 from gradcheck.answers.answer import Answer
 from gradcheck.diagnosis import Prepared, prepare
-from gradcheck.diagnosis.lint import Finding, blind
+from gradcheck.diagnosis.lint import Finding, find_blind
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.equivalence import At, floats
-from gradcheck.grading.formula import Readings, readings
-from gradcheck.grading.spots import Spot, gradients_named, shapes_named
+from gradcheck.grading.equivalence import At, find_floats
+from gradcheck.grading.formula import Readings, make_readings
+from gradcheck.grading.spots import Spot, list_gradients, list_shapes
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.opinions.differences import differences
@@ -31,7 +31,7 @@ from gradcheck.problem.draw import Draw, sample_draws, with_draw
 from gradcheck.problem.draw import draw as draw_variant
 from gradcheck.problem.record import Input, Part, Point, Problem, is_training
 from gradcheck.training import preparing, questions
-from gradcheck.training.preparing import blind as of_the_loop
+from gradcheck.training.preparing import find_blind as of_the_loop
 from gradcheck.values import Array, Value
 from gradcheck.verdict.consult import Verdict, consult, read
 
@@ -85,8 +85,8 @@ class Key:
     @cached_property
     def reserve(self) -> tuple[Spot, ...]:
         """More points, on all scales, for answers whose pieces change their rule somewhere."""
-        usual = draw.further_points(self.problem, POINTS + RESERVE)[POINTS:]
-        far = draw.far_points(self.problem, RESERVE)[FAR:]
+        usual = draw.draw_further_points(self.problem, POINTS + RESERVE)[POINTS:]
+        far = draw.draw_far_points(self.problem, RESERVE)[FAR:]
         return tuple(Spot(self.problem, point) for point in (*far, *usual))
 
     @cached_property
@@ -96,7 +96,7 @@ class Key:
         A declared input comes first. What is made of a gradient is no name: it is the answer.
         """
         problem = self.problem
-        sizes = shapes_named(problem, self.points[0])
+        sizes = list_shapes(problem, self.points[0])
         sizes |= {n: problem.inputs[part].shape for n, part in self.gradients_named.items()}
         more = {n: Input(n, None, shape, requires_grad=False) for n, shape in sizes.items()}
         own = problem.select_inputs(problem.inputs)
@@ -105,7 +105,7 @@ class Key:
     @cached_property
     def gradients_named(self) -> Mapping[str, str]:
         """The parts that are gradients of the program's own values, by what answers call them."""
-        return gradients_named(self.problem)
+        return list_gradients(self.problem)
 
     @lru_cache(maxsize=64)  # noqa: B019 - a key is as short-lived as its problem
     def looks(self, part: Part) -> tuple[Look, ...]:
@@ -118,7 +118,7 @@ class Key:
             return ()
         found: list[Look] = []
         for k, (spot, due) in enumerate(zip(self.spots, self.due(part.name), strict=True)):
-            value = floats(due)
+            value = find_floats(due)
             if value is None or value.shape:
                 return tuple(found)
             if abs(value) >= FLAT and (k < DIAGNOSTIC or not found):
@@ -139,7 +139,7 @@ class Key:
                 single=self.run is None and part.name in inputs and not inputs[part.name].shape,
                 by=part.name if part.name in self.problem.wrt else "",
             )
-        return readings(self.scope, answer)
+        return make_readings(self.scope, answer)
 
     @property
     def single(self) -> bool:
@@ -157,7 +157,7 @@ class Key:
 
         Its only part is named after the leaf.
         """
-        found = questions.question(self.problem, part, self.points[0])
+        found = questions.make_question(self.problem, part, self.points[0])
         try:
             return None if found is None else _prepare_formula(found, self.points[0])
         except (GradcheckError, NotScalar):
@@ -166,12 +166,12 @@ class Key:
     @cached_property
     def further(self) -> tuple[training.Reference, ...]:
         """What is read at the end of a program with events, at further points."""
-        return tuple(preparing.further(self.problem, POINTS))
+        return tuple(preparing.draw_further(self.problem, POINTS))
 
     @cached_property
     def elsewhere(self) -> tuple[training.Reference, ...]:
         """What is asked of a program with events, at further points."""
-        return tuple(preparing.elsewhere(self.problem))
+        return tuple(preparing.draw_elsewhere(self.problem))
 
     def stands_at_one_point(self, part: Part) -> bool:
         """Whether a part could be answered by a formula, and that would be seen at one point.
@@ -197,7 +197,7 @@ class Key:
         if not letters or self.run is not None:
             return None
         freed = replace(self.problem, inputs={**self.problem.inputs, **letters})
-        points = draw.further_points(freed, DIAGNOSTIC)
+        points = draw.draw_further_points(freed, DIAGNOSTIC)
         return Key(freed, tuple(points), ()) if len(points) == DIAGNOSTIC else None
 
     @cached_property
@@ -216,16 +216,16 @@ class Key:
 # -- making one ------------------------------------------------------------------------------------
 
 
-def key(problem: Problem) -> Key:
+def make_key(problem: Problem) -> Key:
     """Draw the points and consult the opinions at each; raises NoKey on anything doubtful.
 
     A formula is compared where the opinions agree; a further point that turns out to be a kink, or
     undecided, is left out. The given point must stand.
     """
     if not is_training(problem):
-        return _prepare_formula(problem, draw.given_point(problem))
+        return _prepare_formula(problem, draw.draw_given_point(problem))
     found = preparing.run_and_judge(problem)
-    if not preparing.programs(problem):
+    if not preparing.list_programs(problem):
         problem = questions.add_written_leaves(problem, found.point)
         written = [entry for entry in problem.inputs.values() if entry.written is not None]
         values = {entry.name: entry.value for entry in written if entry.value is not None}
@@ -244,7 +244,7 @@ def _prepare_formula(problem: Problem, first: Point) -> Key:
     if given.verdict not in GOOD or silent:
         why = "; ".join(e.why for e in given.entries[:2] if e.why) or silent
         raise NoKey(f"{problem.id}: {given.verdict} at the given point: {why}")
-    usual, far = draw.further_points(problem, POINTS - 1), draw.far_points(problem, FAR)
+    usual, far = draw.draw_further_points(problem, POINTS - 1), draw.draw_far_points(problem, FAR)
     for k, point in enumerate(chain(usual, far)):
         verdict = _consult_further(problem, point, len(points) == 1, k >= len(usual))
         if verdict.verdict in GOOD:
@@ -276,7 +276,7 @@ def _consult_further(problem: Problem, point: Point, fully: bool, far: bool) -> 
 # -- which variant a student gets: the first that can be graded, and hides nothing of its own ------
 
 
-def variant_for(problem: Problem, student: str) -> Problem:
+def find_variant(problem: Problem, student: str) -> Problem:
     """The student's own problem; the problem itself where nothing is drawn.
 
     The same name gives the same variant everywhere. Raises NoKey where no variant can be graded.
@@ -295,21 +295,21 @@ def draw_for(problem: Problem, student: str) -> Draw:
 def is_admitted(problem: Problem, drawn: Draw) -> bool:
     """Whether a variant can be graded, and shows whatever the others show."""
     found = find_hidden(problem, drawn)
-    return found is not None and found <= usual(problem)
+    return found is not None and found <= find_usual(problem)
 
 
 @lru_cache(maxsize=KEPT)
 def find_hidden(problem: Problem, drawn: Draw) -> frozenset[Hidden] | None:
     """What a variant cannot show or tell apart; None where it cannot be graded."""
     try:
-        ready = key(with_draw(problem, drawn))
+        ready = make_key(with_draw(problem, drawn))
     except (GradcheckError, ValueError, ArithmeticError):
         return None
-    return frozenset(each for found in findings(ready) if found.cure for each in _split(found))
+    return frozenset(each for found in list_findings(ready) if found.cure for each in _split(found))
 
 
 @lru_cache(maxsize=KEPT)
-def usual(problem: Problem) -> frozenset[Hidden]:
+def find_usual(problem: Problem) -> frozenset[Hidden]:
     """What no variant of a sample shows: a matter of the problem, not of its values."""
     found = [find_hidden(problem, drawn) for drawn in sample_draws(problem, SAMPLE)]
     known = [each for each in found if each is not None]
@@ -324,12 +324,12 @@ def _fall_back(problem: Problem) -> Draw:
     return min(known, key=lambda each: len(known[each]), default=drawn[0])
 
 
-def findings(ready: Key) -> tuple[Finding, ...]:
+def list_findings(ready: Key) -> tuple[Finding, ...]:
     """What no answer to a problem could show; what has no cure is no fault of the problem."""
     if ready.run is not None:
         return of_the_loop(ready.run)
     try:
-        return blind([ready.case(k) for k in range(min(DIAGNOSTIC, len(ready.points)))])
+        return find_blind([ready.case(k) for k in range(min(DIAGNOSTIC, len(ready.points)))])
     except GradcheckError as error:
         return (Finding("invisible", (), None, why=str(error)),)
 

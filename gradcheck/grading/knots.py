@@ -13,7 +13,7 @@ from flint import arb
 
 from gradcheck.answers import echo
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.formula import TESTS, Line, Readings, Step, line_from_tree
+from gradcheck.grading.formula import TESTS, Line, Readings, Step, make_line
 from gradcheck.grading.key import Key
 from gradcheck.grading.spots import Spot
 from gradcheck.language.kinds import FORMULAS
@@ -21,7 +21,7 @@ from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import Undecided, precision
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op, knots
-from gradcheck.problem.draw import points_near
+from gradcheck.problem.draw import draw_points_near
 from gradcheck.problem.record import Point
 from gradcheck.values import Array, Routine
 
@@ -35,7 +35,7 @@ Sides = dict[tuple[Line, int], int]  # of the knots of lines: 1 or -1
 
 
 @lru_cache(maxsize=1_024)
-def knots_of(line: Line) -> list[Knot]:
+def find_knots(line: Line) -> list[Knot]:
     """Where the steps of a line change their rule."""
     found: list[Knot] = []
     for step in line.steps.values():
@@ -55,9 +55,9 @@ def _is_square(line: Line, step: Step) -> bool:
     return step.name == "square" or (step.name == "multiply" and step.args[0] == step.args[1])
 
 
-def further_sides(key: Key, ready: Readings) -> tuple[Spot, ...]:
+def find_further_sides(key: Key, ready: Readings) -> tuple[Spot, ...]:
     """Points on sides of the answer's knots that are not seen yet, then close to the knots."""
-    lines = [line for line in ready.lines if knots_of(line)]
+    lines = [line for line in ready.lines if find_knots(line)]
     if not lines:
         return ()
     seen = {side for spot in key.spots for side in _find_sides(lines, spot).items()}
@@ -81,7 +81,7 @@ def _find_sides(lines: Sequence[Line], spot: Spot) -> Sides:
     for line in lines:
         with suppress(GradcheckError), precision(BITS):
             values = line.values(spot.arbs(BITS), BITS)
-            for n, (knot, args) in enumerate(knots_of(line)):
+            for n, (knot, args) in enumerate(find_knots(line)):
                 value = knot(*[values[i] for i in args])
                 if value > 0 or value < 0:
                     found[line, n] = 1 if value > 0 else -1
@@ -94,7 +94,7 @@ def _list_candidates(key: Key, lines: Sequence[Line]) -> Iterator[Spot]:
     typed = {abs(number) for line in lines for number in _list_typed(line)}
     numbers = sorted({s for n in typed for s in (n, -n) if 2 < abs(n) < LARGEST})[:MOST]
     beside = (_move_all(key, number + step) for number in numbers for step in (BESIDE, -BESIDE))
-    for point in chain(points_near(key.problem, numbers), beside):
+    for point in chain(draw_points_near(key.problem, numbers), beside):
         yield Spot(key.problem, point)
 
 
@@ -109,7 +109,7 @@ def _approach(lines: Sequence[Line], spots: Sequence[Spot]) -> Iterator[Spot]:
     """
     ordered = sorted(spots, key=lambda spot: [v for a in spot.point.values() for v in a.flat])
     sided = [(spot, _find_sides(lines, spot)) for spot in ordered]
-    for knot in ((line, n) for line in lines for n in range(len(knots_of(line)))):
+    for knot in ((line, n) for line in lines for n in range(len(find_knots(line)))):
         known = [(spot, side[knot]) for spot, side in sided if knot in side]
         across = [(a, b, side) for (a, side), (b, other) in pairwise(known) if side != other]
         for a, b, side in across[:CROSSINGS]:
@@ -123,7 +123,7 @@ def _approach(lines: Sequence[Line], spots: Sequence[Spot]) -> Iterator[Spot]:
             yield from (a, b)
 
 
-def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
+def describe_unseen(ready: Readings, spots: Sequence[Spot]) -> str:
     """A piece of the answer that has no influence at any of the points, as it was typed; or ""."""
     for line in ready.lines:
         rows = [(TABLE.get(step.name), step) for step in line.steps.values()]
@@ -169,20 +169,20 @@ SATURATING = 99  # a factor beyond which a function may rise from 0 to 1 between
 TINY = arb(10) ** -400  # no number of digits that is looked at shows such a summand
 
 
-def distant_spots(key: Key, ready: Readings) -> Iterator[Spot]:
+def find_distant_spots(key: Key, ready: Readings) -> Iterator[Spot]:
     """Points where another rule may hold in an answer that compares, cuts or saturates arrays.
 
     On which side of its knots a point lies is not known there: those are visited where the numbers
     that it mentions would matter, and a few on unusual scales.
     """
     few = key.case(0).size() > LARGE
-    beside = (Spot(key.problem, point) for point in distant_points(key, ready.trees))
+    beside = (Spot(key.problem, point) for point in find_distant_points(key, ready.trees))
     yield from islice((spot for spot in beside if spot.inside), VISITED[few])
     if any(_is_knotted(node) for tree in ready.trees for node in ast.walk(tree)):
         yield from islice((spot for spot in key.reserve if spot.inside), SCALES[few])
 
 
-def distant_points(key: Key, trees: Sequence[ast.AST]) -> Iterator[Point]:
+def find_distant_points(key: Key, trees: Sequence[ast.AST]) -> Iterator[Point]:
     """Points beside the numbers that formulas mention where their rule changes."""
     nodes = [node for tree in trees for node in ast.walk(tree)]
     numbers = [1 / n for n in _fold_typed(filter(_saturates, nodes)) if n > SATURATING]
@@ -215,7 +215,7 @@ def _find_row(node: ast.AST) -> Op | None:
 
 def _fold(node: ast.AST) -> Iterator[tuple[ast.AST, arb]]:
     """The largest pieces without a name in them, and their values."""
-    line = line_from_tree(node, "", {}) if isinstance(node, ast.expr) else None
+    line = make_line(node, "", {}) if isinstance(node, ast.expr) else None
     if line is None:
         for piece in ast.iter_child_nodes(node):
             yield from _fold(piece)

@@ -25,7 +25,7 @@ from gradcheck.answers.tokens import clip
 from gradcheck.diagnosis import Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import BITS, At, NoValue, Values, compare, level_of, tolerance
-from gradcheck.grading.formula import Readings, box, budget, readings
+from gradcheck.grading.formula import Readings, box, make_budget, make_readings
 from gradcheck.grading.judgement import FAILURES, Judgement, Witness
 from gradcheck.grading.judging import ONE_POINT, judge
 from gradcheck.grading.key import Key
@@ -38,8 +38,8 @@ from gradcheck.mistakes.row import VAGUE
 from gradcheck.numbers.ball import arbs, balls
 from gradcheck.numbers.run import precision
 from gradcheck.opinions.opinion import Case
-from gradcheck.opinions.symbolic import gradients_at, gradients_from
-from gradcheck.problem.model import mistake_ids
+from gradcheck.opinions.symbolic import chain_gradients, find_gradients
+from gradcheck.problem.model import list_mistake_ids
 from gradcheck.problem.record import Input, Part, Problem
 from gradcheck.values import Array, Params, Value
 
@@ -54,7 +54,7 @@ def mark(key: Key, part: Part, answer: Value, student: str = "") -> Judgement:
     Of lines of working the last is the answer; the first that does not hold is named. Never raises
     on what a student typed.
     """
-    typed = alone(answer)
+    typed = take_alone(answer)
     judged = judge(key, part, typed, student, diagnose=not isinstance(answer, Among))
     if judged.verdict == "wrong" and isinstance(answer, Among):
         judged = follow(key, part, answer, judged) or judge(key, part, typed, student)
@@ -75,7 +75,7 @@ def mark(key: Key, part: Part, answer: Value, student: str = "") -> Judgement:
 def mark_all(key: Key, given: Params) -> dict[str, Judgement]:
     """Judge the answers to several parts of one problem, by part."""
     asked = (part for part in key.problem.parts if part.name in given)
-    return {p.name: mark(key, p, among(key.problem, p.name, given)) for p in asked}
+    return {p.name: mark(key, p, gather_among(key.problem, p.name, given)) for p in asked}
 
 
 def _explain(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
@@ -143,7 +143,6 @@ class Broken(NamedTuple):
 
 
 def _say_unequal(typed: str, step: WorkingStep, before: WorkingStep | None) -> str:
-    """Which line, and how it and the one before are read."""
     said = [f"`{clip(' '.join(typed[s.start : s.end].split()), 60)}`" for s in (step, before) if s]
     first = "the derivative"
     if before is not None:
@@ -207,7 +206,7 @@ def _evaluate_step(key: Key, text: str, tree: ast.expr) -> tuple[list[At], bool]
     naming, scope = _Naming(key), key.scope
     formula = Formula(text, ast.Expression(naming.visit(copy_tree(tree))), ())
     more = {name: Input(name, None, (), requires_grad=False) for name in naming.found}
-    ready = readings(replace(scope, inputs={**scope.inputs, **more}), formula)
+    ready = make_readings(replace(scope, inputs={**scope.inputs, **more}), formula)
 
     def step_at(spot: Spot) -> At:
         def value(bits: int) -> Values:
@@ -230,11 +229,11 @@ def _differentiate(key: Key, body: ast.expr, variable: str) -> Inner:
         raise GradcheckError(f"`{variable}` is no single number of the problem")
 
     def function(kind: str, given: Params) -> Value:
-        return run(program, given, KINDS[kind], budget(key.problem)).value
+        return run(program, given, KINDS[kind], make_budget(key.problem)).value
 
     def at(spot: Spot, bits: int) -> arb:
         known = {name: spot.given[name] for name in (*names, variable)}
-        found: arb = gradients_at(Case(function, known, (variable,)), bits)[variable].item()
+        found: arb = find_gradients(Case(function, known, (variable,)), bits)[variable].item()
         return found
 
     return at
@@ -285,7 +284,7 @@ class AnsweredPart:
         return [arb(0) if h is None else tolerance(a, h, float(n), level) for a, h, n in entries]
 
 
-def among(problem: Problem, part: str, given: Params) -> Value:
+def gather_among(problem: Problem, part: str, given: Params) -> Value:
     """An answer to a part with all that its judgement depends on; alone, if that is nothing else.
 
     `given` are the answers to all the problem's parts.
@@ -296,7 +295,7 @@ def among(problem: Problem, part: str, given: Params) -> Value:
     return Among(answer, beside) if beside else answer
 
 
-def alone(answer: Value) -> Value:
+def take_alone(answer: Value) -> Value:
     """An answer without the others that it may stand among."""
     return answer.answer if isinstance(answer, Among) else answer
 
@@ -330,7 +329,7 @@ def _find_wrong(key: Key, name: str, given: Params) -> AnsweredPart | None:
     if part is None or judged is None or judged.verdict not in WRONG:
         return None
     claim = AnsweredPart(key, name, key.read(part, given[name]))
-    own = among(key.problem, name, given)
+    own = gather_among(key.problem, name, given)
     follows = follow(key, part, own, judged) if isinstance(own, Among) else None
     return None if claim.ready.plain else replace(claim, follows=follows.follows if follows else "")
 
@@ -380,7 +379,7 @@ def _go_on_from(
             return runs[-1].value
 
         case = replace(problem.case(spot.point), function=function)
-        found = gradients_from(case, lambda: runs[-1].names, cotangents, bits)[own.name]
+        found = chain_gradients(case, lambda: runs[-1].names, cotangents, bits)[own.name]
         return found if found.shape else found.item()
 
     return at
@@ -404,7 +403,7 @@ class Fault:
     witness: Witness | None = None
 
 
-def faults(ready: Key) -> list[Fault]:
+def find_faults(ready: Key) -> list[Fault]:
     """The self-tests of one prepared problem that do not come out.
 
     Every part of a right answer is right. A wrong one is wrong in at least one part, and the
@@ -414,7 +413,7 @@ def faults(ready: Key) -> list[Fault]:
     for entry in ready.problem.right:
         said = mark_all(ready, entry).values()
         found += [_report_fault(each, "right") for each in said if each.verdict != "right"]
-    known = {UNNAMED, *mistake_ids(), *(each.id for each in ready.problem.known_answers)}
+    known = {UNNAMED, *list_mistake_ids(), *(each.id for each in ready.problem.known_answers)}
     for entry, mistake in ready.problem.wrong:
         judged = list(mark_all(ready, entry).values())
         unknown = " (no mistake is called so: see `gradcheck mistakes`)"

@@ -24,9 +24,9 @@ from gradcheck.grading.formula import (
     WAVES,
     Floats,
     is_near,
+    make_readings,
     on_floats,
-    operation,
-    readings,
+    read_operation,
 )
 from gradcheck.grading.judgement import FAILURES, compare_answer
 from gradcheck.grading.key import Key
@@ -94,8 +94,8 @@ class PieceSearch:
         self.nodes = [self.body]
         self.above: dict[int, ast.expr] = {}
         for node in self.nodes if looks else ():
-            self.nodes.extend(operation(node)[1])
-            self.above |= {id(piece): node for piece in operation(node)[1]}
+            self.nodes.extend(read_operation(node)[1])
+            self.above |= {id(piece): node for piece in read_operation(node)[1]}
         self.points = [Floats(look.point) for look in looks]
         self.dues = [self._solve(x, look.due) for x, look in zip(self.points, looks, strict=True)]
 
@@ -103,7 +103,7 @@ class PieceSearch:
         """What is due in the place of each piece at a point; None where that is not one number."""
         found: dict[int, float | None] = {id(self.body): due}
         for node in self.nodes:
-            (name, pieces), above = operation(node), found[id(node)]
+            (name, pieces), above = read_operation(node), found[id(node)]
             for i, piece in enumerate(pieces):
                 found[id(piece)], number = None, math.nan
                 with suppress(*NO_VALUE):
@@ -119,7 +119,7 @@ class PieceSearch:
             value, here = point.value(new), node
             while (due := dues[id(here)]) is None:
                 above = self.above[id(here)]
-                name, pieces = operation(above)
+                name, pieces = read_operation(above)
                 values = [value if piece is here else point.value(piece) for piece in pieces]
                 value, here = on_floats(name)(*values), above
             if not is_near(value, due):
@@ -131,8 +131,8 @@ class PieceSearch:
         """Whether so few pieces have a name in them that a change is another answer."""
         named = {id(node) for node in self.nodes if isinstance(node, ast.Name)}
         for node in reversed(self.nodes):
-            named |= {id(node)} if any(id(p) in named for p in operation(node)[1]) else set()
-        return sum(id(node) in named for node in self.nodes if operation(node)[1]) < FEWEST
+            named |= {id(node)} if any(id(p) in named for p in read_operation(node)[1]) else set()
+        return sum(id(node) in named for node in self.nodes if read_operation(node)[1]) < FEWEST
 
 
 class Replacement(NamedTuple):
@@ -151,7 +151,7 @@ def find_changes(key: Key, search: PieceSearch, known: Sequence[Array]) -> list[
     inputs = key.problem.select_inputs(key.scope.inputs)
     names = [name for name, entry in inputs.items() if not entry.shape]
     sums = [node for node in search.nodes if _is_sum(node)]
-    terms = {id(search.body), *(id(term) for node in sums for term in operation(node)[1])}
+    terms = {id(search.body), *(id(term) for node in sums for term in read_operation(node)[1])}
     tried = [  # all of them are kept: values are known by the identity of pieces
         Replacement(kind, node, new)
         for node in search.nodes
@@ -159,7 +159,7 @@ def find_changes(key: Key, search: PieceSearch, known: Sequence[Array]) -> list[
     ]
     near = [change for change in tried if change.new and search.fits(change.node, change.new)]
     for node in search.nodes if known else ():
-        near += [Replacement(kind, node, None) for kind in _of_values(search, node, known)]
+        near += [Replacement(kind, node, None) for kind in _list_multiples(search, node, known)]
     return sorted(near, key=lambda change: KINDS.index(change.kind))
 
 
@@ -252,7 +252,7 @@ def _differ(first: ast.operator, second: ast.operator) -> bool:
     return known and isinstance(first, SUM) != isinstance(second, SUM)
 
 
-def _of_values(search: PieceSearch, node: ast.expr, known: Sequence[Array]) -> Iterator[str]:
+def _list_multiples(search: PieceSearch, node: ast.expr, known: Sequence[Array]) -> Iterator[str]:
     """What is due in its place: its square, a number times it, a value of the program, or that."""
     has = np.array([point.value(node) for point in search.points])
     due = np.array([dues[id(node)] for dues in search.dues], dtype=float)
@@ -299,7 +299,7 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
             continue
         tree = ast.fix_missing_locations(copy_tree(formula.tree, {id(node): new}))
         with suppress(TextError, *FAILURES):
-            ready = readings(key.scope, replace(formula, tree=tree))
+            ready = make_readings(key.scope, replace(formula, tree=tree))
             if compare_answer(key, part.name, ready).outcome.kind == "equal":
                 return _diagnose(formula, kind, node, new)
     return None
@@ -322,7 +322,7 @@ def _diagnose(formula: Formula, kind: str, node: ast.expr, new: ast.expr) -> Dia
     return Diagnosis("unique", (Hypothesis(row, (end - len(text), end), texts=texts),))
 
 
-def standing(key: Key, part: Part, answer: str, line: int | None = None) -> Place | None:
+def locate_blame(key: Key, part: Part, answer: str, line: int | None = None) -> Place | None:
     """Where the piece to blame begins and ends in an answer that was judged wrong; None: unknown.
 
     `line` is the first line of its working that does not hold; else its last step is looked at.
@@ -385,6 +385,6 @@ def _find_term(node: ast.expr, search: PieceSearch) -> ast.expr:
     above = search.above.get(id(node))
     if above is None:
         return node
-    name, pieces = operation(above)
+    name, pieces = read_operation(above)
     factors = {"multiply": pieces, "divide": pieces[:1], "negative": pieces}.get(name, ())
     return _find_term(above, search) if any(node is factor for factor in factors) else node

@@ -18,7 +18,7 @@ from gradcheck.language.kinds import VOCABULARY
 from gradcheck.language.program import find_assignments
 from gradcheck.numbers.ball import Scalar, Scalars, arbs, balls, middle
 from gradcheck.numbers.run import precision
-from gradcheck.opinions.symbolic import gradients_at
+from gradcheck.opinions.symbolic import find_gradients
 from gradcheck.ops import BY_SPELLING
 from gradcheck.problem import draw
 from gradcheck.problem.record import Point, Problem, is_training
@@ -39,9 +39,9 @@ class _Known(dict[str, Array]):
         self.spot, self.bits = spot, bits
 
     def __missing__(self, name: str) -> Array:
-        part = gradients_named(self.spot.problem).get(name)
+        part = list_gradients(self.spot.problem).get(name)
         if part is None:
-            self.update({**program_values(self.spot.problem, self.spot.point), **self})
+            self.update({**list_values(self.spot.problem, self.spot.point), **self})
         else:
             self[name] = np.asarray(self.spot.gradient(part)(self.bits), dtype=object)
         if name not in self:
@@ -65,7 +65,7 @@ class Spot:
             self.inputs[bits] = _Known(self, bits)
         return self.inputs[bits]
 
-    def values_of(self, words: Collection[str], bits: int) -> dict[str, Array]:
+    def find_values(self, words: Collection[str], bits: int) -> dict[str, Array]:
         """Of some words those that are values here: inputs, and names of the program."""
         known = self.arbs(bits)
         return {word: known[word] for word in words if word in self.given or word in self.named}
@@ -78,14 +78,14 @@ class Spot:
     @cached_property
     def named(self) -> frozenset[str]:
         """What the program calls values by."""
-        return frozenset((*answerable_names(self.problem), *gradients_named(self.problem)))
+        return frozenset((*list_answerable(self.problem), *list_gradients(self.problem)))
 
     @cached_property
     def floats(self) -> dict[str, float]:
         """The single numbers here, for a quick look."""
         known = dict(self.given)
         with suppress(GradcheckError), precision(LOOK):
-            known |= self.values_of(self.named, LOOK)
+            known |= self.find_values(self.named, LOOK)
         return {name: middle(arbs(v).item()) for name, v in known.items() if not np.shape(v)}
 
     def gradient(self, part: str) -> At:
@@ -93,7 +93,7 @@ class Spot:
 
         def at(bits: int) -> Values:
             if bits not in self.gradients:
-                self.gradients[bits] = gradients_at(self.problem.case(self.point), bits)
+                self.gradients[bits] = find_gradients(self.problem.case(self.point), bits)
             found: Array = self.gradients[bits][part]
             return found if found.shape else found.item()
 
@@ -102,24 +102,24 @@ class Spot:
     @cached_property
     def inside(self) -> bool:
         """Whether the point lies in the program's domain and at no kink."""
-        return draw.path_at(self.problem, self.point, write=False) is not None
+        return draw.find_path(self.problem, self.point, write=False) is not None
 
 
 # -- what a program names --------------------------------------------------------------------------
 
 
-def gradients_named(problem: Problem) -> dict[str, str]:
+def list_gradients(problem: Problem) -> dict[str, str]:
     """The parts that are gradients of the program's own values, by what answers call them: `dz`."""
     if not problem.made:  # of most problems, at every point of a curve
         return {}
-    taken = {*problem.inputs, *answerable_names(problem), *BY_SPELLING}
+    taken = {*problem.inputs, *list_answerable(problem), *BY_SPELLING}
     if GRADIENT in taken:  # then `dz` is a product
         return {}
     names = {f"{GRADIENT}{part}": part for part in problem.made}
     return {name: part for name, part in names.items() if name not in taken}
 
 
-def answerable_names(problem: Problem) -> Iterator[str]:
+def list_answerable(problem: Problem) -> Iterator[str]:
     """The names that a program assigns, but for those of functions and those made of gradients."""
     nodes = list(ast.walk(problem.program.tree))
     made, before = set(BACKWARD), 0
@@ -147,9 +147,9 @@ def _mentions(source: ast.AST, names: set[str]) -> bool:
     )
 
 
-def shapes_named(problem: Problem, point: Point) -> dict[str, tuple[int, ...]]:
+def list_shapes(problem: Problem, point: Point) -> dict[str, tuple[int, ...]]:
     """The shapes of the numbers that a program's names have at its end."""
-    names = frozenset(answerable_names(problem))
+    names = frozenset(list_answerable(problem))
     found: dict[str, Value] = {}
     with suppress(GradcheckError):
         if names and is_training(problem):
@@ -160,7 +160,7 @@ def shapes_named(problem: Problem, point: Point) -> dict[str, tuple[int, ...]]:
     return {name: np.shape(value) for name, value in found.items() if name in names}
 
 
-def program_values(problem: Problem, point: Point) -> dict[str, Array]:
+def list_values(problem: Problem, point: Point) -> dict[str, Array]:
     """The numbers that a program's names have at its end, as arbs at the precision that is set.
 
     Raises GradcheckError where the program does not run, or a comparison cannot be decided.

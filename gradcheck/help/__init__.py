@@ -59,9 +59,9 @@ def _list_ops() -> str:
 
 
 def _list_mistakes() -> str:
-    from gradcheck.problem.model import mistake_ids  # noqa: PLC0415
+    from gradcheck.problem.model import list_mistake_ids  # noqa: PLC0415
 
-    return _list_names(mistake_ids())
+    return _list_names(list_mistake_ids())
 
 
 def _list_names(names: Iterable[str]) -> str:
@@ -99,7 +99,7 @@ def _describe_commands(group: click.Group) -> str:
 
 
 def _describe_keys() -> str:
-    from gradcheck.problem.model import schema  # noqa: PLC0415
+    from gradcheck.problem.model import make_schema  # noqa: PLC0415
 
     texts = []
     titles = {
@@ -111,7 +111,7 @@ def _describe_keys() -> str:
     for model, title in titles.items():
         rows = [
             f"| `{key}` | {what.get('description', '').replace('|', chr(92) + '|')} |"
-            for key, what in schema()["$defs"][model]["properties"].items()
+            for key, what in make_schema()["$defs"][model]["properties"].items()
         ]
         texts += [f"### {title}", "\n".join(("| key | meaning |", "|---|---|", *rows))]
     return "\n\n".join(texts)

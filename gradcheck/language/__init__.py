@@ -6,8 +6,8 @@ from gradcheck.language.program import (
     RunOutcome,
     check_expression,
     check_program,
-    executing,
     locate,
+    locate_running,
     run,
 )
 from gradcheck.language.vocabulary import Vocabulary
@@ -19,7 +19,7 @@ __all__ = [
     "Vocabulary",
     "check_expression",
     "check_program",
-    "executing",
     "locate",
+    "locate_running",
     "run",
 ]

@@ -35,7 +35,7 @@ def shape_of(value: Value) -> Shape:
     return shape if isinstance(shape, tuple) else ()
 
 
-def shape_as_array(value: Value) -> Shape:
+def find_array_shape(value: Value) -> Shape:
     """The shape that a value has or, being lists in lists, would have as an array."""
     shape: Shape = ()
     while isinstance(value, list | tuple) and value and len(shape) < DEEPEST:
@@ -52,10 +52,10 @@ def broadcast(*shapes: Shape) -> Shape:
         return ()
 
 
-def about_to_make(name: str, args: Collection[Value]) -> int:
+def count_ahead(name: str, args: Collection[Value]) -> int:
     """How many elements a call is to make by its arguments: broadcast together, or a number."""
-    shapes = [shape for each in args if (shape := shape_as_array(each))]
-    numbers = [_number(each) for each in args] if name in MAKERS else []
+    shapes = [shape for each in args if (shape := find_array_shape(each))]
+    numbers = [_read_number(each) for each in args] if name in MAKERS else []
     most, given = max([*numbers[: 1 if name == "full" else None], 0]), list(map(prod, shapes))
     if name in ("outer", "kron", "meshgrid", "convolve", "correlate"):
         return prod(given)
@@ -71,11 +71,11 @@ def about_to_make(name: str, args: Collection[Value]) -> int:
         highest = int(np.max(labels, initial=0)) if whole else 0
         return max(prod(broadcast(*shapes)), 1) * max(most, highest + 1)
     if name == "einsum" and isinstance(subscripts := next(iter(args), None), str):
-        return _letters(subscripts, shapes)
+        return _count_letters(subscripts, shapes)
     return max(prod(broadcast(*shapes)), most)
 
 
-def _letters(subscripts: str, shapes: list[Shape]) -> int:
+def _count_letters(subscripts: str, shapes: list[Shape]) -> int:
     left, arrow, right = subscripts.replace(" ", "").replace(".", "").partition("->")
     pairs = zip(left.split(","), shapes, strict=False)
     lengths = {k: n for word, shape in pairs for k, n in zip(word[::-1], shape[::-1], strict=False)}
@@ -83,19 +83,19 @@ def _letters(subscripts: str, shapes: list[Shape]) -> int:
     return prod(lengths.get(k, 1) for k in kept)
 
 
-def _number(value: Value) -> int:
+def _read_number(value: Value) -> int:
     """An integer, or those of a shape multiplied; 0 of anything else."""
     if isinstance(value, tuple | list):
-        return prod(max(_number(each), 1) for each in value[:DEEPEST])
+        return prod(max(_read_number(each), 1) for each in value[:DEEPEST])
     try:
         return abs(index(value))
     except TypeError:
         return 0
 
 
-def multiplications(args: Collection[Value], made: Value) -> int:
+def count_multiplications(args: Collection[Value], made: Value) -> int:
     """How many multiplications a product of matrices took: n m k for sizes n m, m k and n k."""
-    sizes = sorted((prod(shape_as_array(each)) for each in args), reverse=True)
+    sizes = sorted((prod(find_array_shape(each)) for each in args), reverse=True)
     first, second = (*sizes, 1)[:2]
     if second == 1:  # an inverse, a determinant
         return isqrt(first) ** 3
@@ -142,7 +142,7 @@ class Meter:
     def expect(self, limit: str, amount: int) -> None:
         if amount > getattr(self.budget, limit):
             what, cure = LIMITS[limit]
-            raise over(what, getattr(self.budget, limit), cure)
+            raise make_refusal(what, getattr(self.budget, limit), cure)
 
     def spend(self, limit: str, amount: int = 1) -> None:
         self.spent[limit] += amount
@@ -186,5 +186,5 @@ class Meter:
             self.spent["depth"] -= 1
 
 
-def over(what: str, limit: int, cure: str) -> OutOfBudget:
+def make_refusal(what: str, limit: int, cure: str) -> OutOfBudget:
     return OutOfBudget(f"more than {limit:,} {what} - {cure}")

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from gradcheck.documents.document import Passage
 from gradcheck.errors import PROGRAM_EXPONENT, TextError
-from gradcheck.language.names import NameWalk, call_at, join_name, name_at
+from gradcheck.language.names import NameWalk, call_at, join_name, make_name
 from gradcheck.language.vocabulary import (
     OPERATORS,
     OTHERWISE,
@@ -21,7 +21,7 @@ from gradcheck.language.vocabulary import (
     TEXT,
     Refusal,
     Vocabulary,
-    listing,
+    join_names,
 )
 from gradcheck.ops.arithmetic import COMPARISONS, OPERATIONS
 from gradcheck.values import Value
@@ -92,7 +92,7 @@ class Walk(NameWalk):
         value: object = node.value
         if isinstance(value, Fraction):
             self.literals.append(value)
-            return name_at(node, f"literal.{len(self.literals) - 1}")
+            return make_name(node, f"literal.{len(self.literals) - 1}")
         if value is not None and not isinstance(value, int):
             self.refuse(node, CONSTANTS.get(type(value), OTHERWISE))
         return node
@@ -105,8 +105,8 @@ class Walk(NameWalk):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """`a + b` is guard.add(a, b)."""
-        name = self.operator(_sign(node), node.op)
-        if isinstance(node.op, ast.Pow) and _magnitude(node.right) > PROGRAM_EXPONENT:
+        name = self.operator(_locate_sign(node), node.op)
+        if isinstance(node.op, ast.Pow) and _read_magnitude(node.right) > PROGRAM_EXPONENT:
             self.refuse(node.right, EXPONENT)
         return call_at(node, f"guard.{name}", *self.all((node.left, node.right)))
 
@@ -133,10 +133,10 @@ class Walk(NameWalk):
 
     def key(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Tuple):
-            return remake(node, elts=[self._key_part(part) for part in node.elts])
-        return self._key_part(node)
+            return remake(node, elts=[self._visit_key_part(part) for part in node.elts])
+        return self._visit_key_part(node)
 
-    def _key_part(self, part: ast.expr) -> ast.expr:
+    def _visit_key_part(self, part: ast.expr) -> ast.expr:
         if isinstance(part, ast.Slice):
             bounds = (part.lower, part.upper, part.step)
             made = [ast.Constant(None) if each is None else self.visit(each) for each in bounds]
@@ -149,15 +149,14 @@ class Walk(NameWalk):
 
         Nothing is lazy: a generator could outlive its budget.
         """
-        clauses, element = self._clauses(node.generators, node.elt)
+        clauses, element = self._visit_clauses(node.generators, node.elt)
         return ast.copy_location(ast.ListComp(element, clauses), node)
 
     visit_GeneratorExp = visit_ListComp
 
-    def _clauses(
+    def _visit_clauses(
         self, left: Sequence[ast.comprehension], element: ast.expr
     ) -> tuple[list[ast.comprehension], ast.expr]:
-        """The clauses from the outside in, each seeing the names of those before."""
         if not left:
             return [], self.visit(element)
         first, *rest = left
@@ -165,11 +164,11 @@ class Walk(NameWalk):
             self.refuse(first.iter, OTHERWISE)
         values = self.visit(first.iter)
         target = self.plain_target(first.target)
-        with self.scope(target_names(first.target)):
+        with self.scope(list_targets(first.target)):
             tests: list[ast.expr] = [
                 call_at(test, "guard.truth", self.visit(test)) for test in first.ifs
             ]
-            clauses, made = self._clauses(rest, element)
+            clauses, made = self._visit_clauses(rest, element)
         each = call_at(values, "guard.each", values)
         return [ast.comprehension(target, each, tests, 0), *clauses], made
 
@@ -200,7 +199,7 @@ class Walk(NameWalk):
         value = self.visit(node.value)
         match self.target(node.target):
             case ast.Name(id=name) as target:
-                changed = call_at(node, "guard.in_place", op, name_at(node, name), value)
+                changed = call_at(node, "guard.in_place", op, make_name(node, name), value)
                 return ast.copy_location(ast.Assign([target], changed), node)
             case ast.Attribute(value=owner, attr=attr):
                 parts = (owner, ast.Constant(attr), value)
@@ -227,7 +226,7 @@ class Walk(NameWalk):
             case ast.Attribute():
                 owner, assignable = self.visit(node.value), self.vocabulary.assignable
                 if self.good_name(node, node.attr) and node.attr not in assignable:
-                    said = listing(assignable)
+                    said = join_names(assignable)
                     cure = f"what may be assigned: {said}" if said else "leave it out"
                     self.say(node, f"`.{node.attr}` cannot be assigned", cure)
                 return remake(node, value=owner)
@@ -266,7 +265,7 @@ class Walk(NameWalk):
         elif isinstance(func, ast.Attribute) and self.prefix(func.value):
             name = func.attr
         if name not in contexts or not isinstance(node, ast.Call):
-            cure = f"write {listing(f'with {each}():' for each in contexts)}"
+            cure = f"write {join_names(f'with {each}():' for each in contexts)}"
             self.say(node, "a `with` of something else than a context", cure)
             return node
         made = call_at(node, f"fn.{name}", *self.all(node.args))
@@ -308,7 +307,7 @@ class Walk(NameWalk):
         return remake(args, args=names, defaults=defaults)
 
 
-def _sign(node: ast.BinOp) -> ast.AST:
+def _locate_sign(node: ast.BinOp) -> ast.AST:
     """What stands between two operands: of several signs each has a place of its own."""
     left, right = node.left, node.right
     if (left.end_lineno or left.lineno) != right.lineno or left.end_col_offset is None:
@@ -317,7 +316,7 @@ def _sign(node: ast.BinOp) -> ast.AST:
     return ast.Pass(lineno=right.lineno, col_offset=left.end_col_offset, **stop)
 
 
-def _magnitude(node: ast.expr) -> Fraction:
+def _read_magnitude(node: ast.expr) -> Fraction:
     """The absolute value of a decimal literal with any sign, else zero."""
     while isinstance(node, ast.UnaryOp):
         node = node.operand
@@ -329,16 +328,16 @@ def find_assigned(body: Sequence[ast.stmt]) -> frozenset[str]:
     names: set[str] = set()
     for node in body:
         if isinstance(node, ast.Assign):
-            names.update(*map(target_names, node.targets))
+            names.update(*map(list_targets, node.targets))
         elif isinstance(node, ast.AugAssign | ast.For):
-            names |= target_names(node.target)
+            names |= list_targets(node.target)
         for block in ("body", "orelse"):
             if not isinstance(node, ast.FunctionDef):
                 names |= find_assigned(getattr(node, block, []))
     return frozenset(names)
 
 
-def target_names(node: ast.expr) -> frozenset[str]:
+def list_targets(node: ast.expr) -> frozenset[str]:
     stored = (each for each in ast.walk(node) if isinstance(each, ast.Name))
     return frozenset(each.id for each in stored if isinstance(each.ctx, ast.Store))
 
@@ -353,7 +352,9 @@ def translate(
     definitions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
     variables = find_assigned(tree.body) | frozenset(declared)
     helpers = frozenset(n.name for n in definitions)
-    walk = Walk(passage, vocabulary, [variables], helpers, frozenset(_layers(tree, vocabulary)))
+    walk = Walk(
+        passage, vocabulary, [variables], helpers, frozenset(_list_layers(tree, vocabulary))
+    )
     for node in definitions:
         if node.name in variables:
             walk.say(node, f"`{node.name}` is a variable too", "give the function its own name")
@@ -373,7 +374,7 @@ def translate(
     return made, frozenset((t, name) for t, name in dotted), (*walk.literals,)
 
 
-def _layers(tree: ast.Module, vocabulary: Vocabulary) -> Iterator[str]:
+def _list_layers(tree: ast.Module, vocabulary: Vocabulary) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=made)):

@@ -17,13 +17,13 @@ import numpy as np
 
 from gradcheck.engine.advice import TorchSize
 from gradcheck.engine.recording import MODE
-from gradcheck.engine.tensor import bare
+from gradcheck.engine.tensor import unwrap
 from gradcheck.language.budget import (
     MULTIPLIERS,
     Meter,
-    about_to_make,
-    multiplications,
-    shape_as_array,
+    count_ahead,
+    count_multiplications,
+    find_array_shape,
     shape_of,
 )
 from gradcheck.language.vocabulary import WORDS
@@ -91,23 +91,23 @@ class Guards:
         first, second = shape_of(a), shape_of(b)
         if not (first and second):
             if isinstance(a, SEQUENCES) or isinstance(b, SEQUENCES):
-                self._sequences(name, a, b)
+                self._limit_sequences(name, a, b)
         elif name == "matmul":
             columns = prod(second[-1:] if len(second) > 1 else ())
             self.meter.expect("elements", prod(first[:-1]) * columns)
         elif first != second:
-            self.meter.expect("elements", about_to_make(name, (a, b)))
+            self.meter.expect("elements", count_ahead(name, (a, b)))
         if name == "power":
-            self._exponent(b)
+            self._limit_exponent(b)
         if not place:
-            a = self._of_the_kind(name, a, b)
+            a = self._convert_kind(name, a, b)
         made = OPERATIONS[name][place](a, b)
         if isinstance(made, complex):
             raise ValueError("a negative number to a fractional power is not real")
         made = _disturb(name, made)
         self.meter.charge(made)
         if name == "matmul":
-            self.meter.spend("products", multiplications((a, b), made))
+            self.meter.spend("products", count_multiplications((a, b), made))
         return made
 
     def integers(self, name: str, a: int, b: int) -> Value:
@@ -117,7 +117,7 @@ class Guards:
                 raise ZeroDivisionError("division by zero")
             return self.literal(Fraction(a, b))
         if name == "power":
-            self._exponent(b)
+            self._limit_exponent(b)
             self.meter.expect("bits", abs(a).bit_length() * abs(b))
             if b < 0 and a == 0:
                 raise ZeroDivisionError("zero to a negative power")
@@ -125,29 +125,29 @@ class Guards:
         self.meter.expect("bits", abs(a).bit_length() + abs(b).bit_length())
         return OPERATIONS[name][0](a, b)
 
-    def _of_the_kind(self, name: str, a: Value, b: Value) -> Value:
+    def _convert_kind(self, name: str, a: Value, b: Value) -> Value:
         """The first operand; of this kind where NumPy's whole numbers would not be exact."""
         one = self.literal(Fraction(1))
         if name == "divide" and _is_plain(a) and _is_plain(b) and np.all(b):
             return a if isinstance(one, float) else a * one  # `(x <= 0) / 5`, `ones(3) / 3`
         return a if not (is_whole(a) and is_whole(b)) or _stays_exact(name, a, b) else a * one
 
-    def _exponent(self, exponent: Value) -> None:
+    def _limit_exponent(self, exponent: Value) -> None:
         if isinstance(exponent, int):
             self.meter.expect("exponent", abs(exponent))
 
-    def _sequences(self, name: str, a: Value, b: Value) -> None:
+    def _limit_sequences(self, name: str, a: Value, b: Value) -> None:
         if not (isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES)):
             refuse_texts(name, [each for each in (a, b) if isinstance(each, list | tuple)])
         if name == "multiply" and (isinstance(a, int) or isinstance(b, int)):
             many, times = (b, a) if isinstance(a, int) else (a, b)
             self.meter.expect("entries", len(many) * max(times, 0))
         elif name == "add":
-            self.meter.expect("entries", sum(sum(shape_as_array(each)[:1]) for each in (a, b)))
+            self.meter.expect("entries", sum(sum(find_array_shape(each)[:1]) for each in (a, b)))
         else:
             self.meter.measure(a)
             self.meter.measure(b)
-        self.meter.expect("elements", about_to_make(name, (a, b)))
+        self.meter.expect("elements", count_ahead(name, (a, b)))
 
     def chain(self, names: tuple[str, ...], *sides: Value) -> Value:
         result: Value = True
@@ -215,7 +215,7 @@ class Guards:
                 raise TypeError(TO_EXTEND)
             for each in args:
                 self.meter.measure(each)
-            more = sum(prod(shape_as_array(each)[:1]) for each in args)
+            more = sum(prod(find_array_shape(each)[:1]) for each in args)
             self.meter.expect("entries", len(owner) + more)
         else:
             self.fits(name, (owner, *args), kwargs)
@@ -234,7 +234,7 @@ class Guards:
 
     def floats(self, value: Value) -> Value:
         """`(y == label).float()`: truth values and integers as decimal numbers, others as is."""
-        plain = np.asarray(bare(value))
+        plain = np.asarray(unwrap(value))
         return plain.astype(np.float64)[()] if plain.dtype.kind in "biu" else value
 
     def lengths(self, value: Value, dim: int | None = None) -> Value:
@@ -251,11 +251,11 @@ class Guards:
                 if isinstance(args[0], int) and isinstance(args[1], int):
                     return self.integers(name, *args)
                 if name == "power":
-                    self._exponent(args[1])
+                    self._limit_exponent(args[1])
             self.fits(name, args, kwargs)
             made = self.count_call(plain, args, kwargs)
             if name in MULTIPLIERS:
-                self.meter.spend("products", multiplications((*args, *kwargs.values()), made))
+                self.meter.spend("products", count_multiplications((*args, *kwargs.values()), made))
             return made
 
         return guarded
@@ -266,7 +266,7 @@ class Guards:
         for each in given:
             if isinstance(each, list | tuple):
                 self.meter.measure(each)
-        self.meter.expect("elements", about_to_make(name, given))
+        self.meter.expect("elements", count_ahead(name, given))
 
     def count_call(self, plain: Routine, args: tuple[Value, ...], kwargs: Params) -> Value:
         self.meter.spend("steps")
@@ -388,7 +388,7 @@ EXTREMES = {"max": (max, "maximum"), "min": (min, "minimum")}
 UNCLEAR = "`{0}(x, {1})` means an axis or a number - write `{0}(x, axis={1})` or `{2}(x, {1})`"
 
 
-def length(values: Value) -> int:
+def count_length(values: Value) -> int:
     shape = getattr(values, "shape", None)
     return int(shape[0]) if shape else len(values)
 
@@ -399,7 +399,7 @@ def _is_listing(values: Value) -> bool:
 
 BUILTIN: dict[str, Routine] = {
     "range": Guards.numbers,
-    "len": lambda own, values: length(values),
+    "len": lambda own, values: count_length(values),
     "enumerate": lambda own, *args, **kwargs: enumerate(*args, **kwargs),
     "zip": lambda own, *lists, strict=False: zip(*lists, strict=strict),
     "abs": Guards.absolute,

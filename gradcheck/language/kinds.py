@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from gradcheck.engine.factories import one_hot_array
+from gradcheck.engine.factories import make_one_hot
 from gradcheck.engine.layers import APPLIED, LOSSES
 from gradcheck.engine.layers import LAYERS as HOLDING
 from gradcheck.engine.recording import MODE, enable_grad, no_grad
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.language.vocabulary import Vocabulary, words
 from gradcheck.numbers.ball import Ball, Scalar, Scalars, balls, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
@@ -37,7 +37,7 @@ MAKERS: dict[str, Routine] = {
     "allclose": lambda a, b, rtol=1e-5, atol=1e-8: bool(
         np.all(np.abs(a - b) <= atol + rtol * np.abs(b))
     ),
-    "one_hot": one_hot_array,
+    "one_hot": make_one_hot,
 }
 CONSTANTS: "dict[str, tuple[float, Callable[[], sympy.Expr], Callable[[], arb]]]" = {
     "pi": (float(np.pi), lambda: sympy.pi, arb.pi),
@@ -118,7 +118,7 @@ class NumberKind:
             return CONTEXTS[name]
         if name in MAKERS:
             maker = MAKERS[name]
-            return lambda *args, **kwargs: self._hold(maker(*map(bare, args), **kwargs))
+            return lambda *args, **kwargs: self._hold(maker(*map(unwrap, args), **kwargs))
         if name in LOSSES:
             loss = everything()[LOSSES[name].row]
             return lambda reduction="mean": lambda a, b: loss(a, b, reduction=reduction)
@@ -149,7 +149,7 @@ class NumberKind:
                 return value
             if not isinstance(row, Compound):
                 return MODE.disturb(row, value)
-            moved = np.isin(value, np.concatenate([[], *map(np.ravel, _numbers(args))]))
+            moved = np.isin(value, np.concatenate([[], *map(np.ravel, _list_numbers(args))]))
             return np.where(moved, value, MODE.disturb(TABLE["multiply"], value))[()]
 
         return rounded if self.name == "tensor" else call
@@ -201,10 +201,10 @@ def _refuse_unrecorded(name: str) -> Routine:
     return refuse
 
 
-def _numbers(values: Value) -> Iterator[Value]:
+def _list_numbers(values: Value) -> Iterator[Value]:
     for each in values:
         if isinstance(each, list | tuple):
-            yield from _numbers(each)
+            yield from _list_numbers(each)
         elif isinstance(each, int | float | np.ndarray | np.generic):
             yield each
 
@@ -216,13 +216,13 @@ def _stays_whole(row: Op | Compound, args: tuple[Value, ...], kwargs: Params) ->
     if isinstance(row, Op):
         return not row.rounds
     try:
-        made = list(_numbers([row(*args, **kwargs)]))
+        made = list(_list_numbers([row(*args, **kwargs)]))
     except (ArithmeticError, TypeError, ValueError):
         return False
     return all(np.isin(each, args[0]).all() and each.dtype.kind in "bi" for each in made)
 
 
-def _floats(value: Value) -> Value:
+def _take_floats(value: Value) -> Value:
     return np.asarray(value, dtype=np.float64)[()]
 
 
@@ -230,8 +230,10 @@ EXACT = (Scalars, Scalar)
 KINDS: dict[str, NumberKind] = {
     kind.name: kind
     for kind in (
-        NumberKind("float", _floats, (float,), np.asarray, lambda name: CONSTANTS[name][0]),
-        NumberKind("tensor", _floats, (Tensor, float), Tensor, lambda name: CONSTANTS[name][0]),
+        NumberKind("float", _take_floats, (float,), np.asarray, lambda name: CONSTANTS[name][0]),
+        NumberKind(
+            "tensor", _take_floats, (Tensor, float), Tensor, lambda name: CONSTANTS[name][0]
+        ),
         NumberKind("ball", balls, EXACT, balls, lambda name: wrap(Ball(CONSTANTS[name][2]()))),
         NumberKind(
             "symbolic",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from gradcheck.documents.document import Passage, where_is
+from gradcheck.documents.document import Passage, locate_node
 from gradcheck.errors import Complaint, TextError
 from gradcheck.language.vocabulary import (
     BUILTINS,
@@ -29,8 +29,8 @@ from gradcheck.language.vocabulary import (
     WORDS,
     Refusal,
     Vocabulary,
-    listing,
-    nearest,
+    join_names,
+    suggest_nearest,
 )
 from gradcheck.ops.pytorch import (
     AS_FUNCTIONS,
@@ -89,7 +89,7 @@ def call_at(place: ast.AST, function: str, *args: ast.expr) -> ast.Call:
     return ast.copy_location(ast.Call(name, list(args), []), place)
 
 
-def name_at(place: ast.AST, name: str) -> ast.Name:
+def make_name(place: ast.AST, name: str) -> ast.Name:
     return ast.copy_location(ast.Name(name, ast.Load()), place)
 
 
@@ -125,7 +125,7 @@ class NameWalk(ast.NodeVisitor):
         return [self.visit(node) for node in nodes]
 
     def refuse(self, node: ast.AST, refusal: Refusal) -> None:
-        self.complaints.append(self.passage.complaint(*refusal, where_is(node)))
+        self.complaints.append(self.passage.complaint(*refusal, locate_node(node)))
         if len(self.complaints) >= COMPLAINTS:
             raise TextError(self.complaints)
 
@@ -210,8 +210,8 @@ class NameWalk(ast.NodeVisitor):
     def _role_of_member(self, prefix: str, name: str) -> NameRole | None:
         """`np.sin`, `torch.pi`, `torch.no_grad`."""
         vocabulary = self.vocabulary
-        if own := vocabulary.function(_pytorchs_word(prefix, name)):
-            return NameRole("function", _method_of(prefix, own))
+        if own := vocabulary.function(_translate_word(prefix, name)):
+            return NameRole("function", _find_method(prefix, own))
         if name in vocabulary.constants or name == "newaxis":
             return NameRole("constant", name)
         return NameRole("context", name) if name in vocabulary.contexts else None
@@ -240,23 +240,23 @@ class NameWalk(ast.NodeVisitor):
         known: Collection[str]
         if "." not in spelled:
             known = variables | vocabulary.constants | callables
-            what, there = f"`{name}` is not known here", f"known here: {listing(variables)}"
+            what, there = f"`{name}` is not known here", f"known here: {join_names(variables)}"
             otherwise = there if variables else "declare it among the inputs"
         elif spelled[0] == ".":
             known = vocabulary.attributes | vocabulary.methods | vocabulary.functions
             known |= vocabulary.aliases.keys()
             what = f"`{spelled}` is not offered"
-            otherwise = f"what may be read: {listing(vocabulary.attributes)}"
+            otherwise = f"what may be read: {join_names(vocabulary.attributes)}"
         else:
             known = vocabulary.functions | vocabulary.constants | vocabulary.aliases.keys()
             what, otherwise = f"`{spelled}` is not offered", "`gradcheck ops` lists what is"
         instead = "" if spelled[0] == "." else INSTEAD.get(name, "")
-        self.say(node, what, instead or nearest(name, known) or otherwise)
+        self.say(node, what, instead or suggest_nearest(name, known) or otherwise)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         found = self.look_up(node, called=False)
         constant = found is not None and found.role == "constant"
-        return name_at(node, f"constant.{node.id}") if constant else node
+        return make_name(node, f"constant.{node.id}") if constant else node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         found = self.look_up(node, called=False)
@@ -264,13 +264,13 @@ class NameWalk(ast.NodeVisitor):
             return node
         if found.role == "constant":
             none = ast.copy_location(ast.Constant(None), node)
-            return none if node.attr == "newaxis" else name_at(node, f"constant.{node.attr}")
+            return none if node.attr == "newaxis" else make_name(node, f"constant.{node.attr}")
         return ast.copy_location(ast.Attribute(found.owner, node.attr, ast.Load()), node)  # type: ignore[arg-type]
 
     # -- calls
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        own, func, found = self._pytorchs_own(node), node.func, NameRole("nothing")
+        own, func, found = self._name_pytorchs_own(node), node.func, NameRole("nothing")
         if isinstance(func, ast.Name | ast.Attribute):
             found = self.look_up(func, called=True) or found
         else:
@@ -281,7 +281,7 @@ class NameWalk(ast.NodeVisitor):
             else:
                 self.say(func, "a call of what has no name", NAMELESS)
         role, name = found.role, own or found.name
-        args = [*([found.owner] if found.owner else []), *self._positional(node, found, name)]
+        args = [*([found.owner] if found.owner else []), *self._read_positional(node, found, name)]
         keywords = self._keywords(node, role)
         if role == "nothing":
             return node
@@ -303,7 +303,7 @@ class NameWalk(ast.NodeVisitor):
         call.keywords = keywords
         return call
 
-    def _positional(self, node: ast.Call, callee: NameRole, name: str) -> list[ast.expr]:
+    def _read_positional(self, node: ast.Call, callee: NameRole, name: str) -> list[ast.expr]:
         first, place = int(callee.role == "postfix"), WORD_POSITIONS.get(name)
         pairs = enumerate(node.args, first)
         return [self._argument(v, callee.role, name, at == place) for at, v in pairs]
@@ -337,7 +337,7 @@ class NameWalk(ast.NodeVisitor):
                     self.refuse(value, TEXT)
                 return value
             if kind := self._type(value):
-                return name_at(value, f"type.{kind}")
+                return make_name(value, f"type.{kind}")
         return self.visit(value)  # type: ignore[no-any-return]
 
     def _type(self, value: ast.expr) -> str:
@@ -350,7 +350,7 @@ class NameWalk(ast.NodeVisitor):
             return value.attr if value.attr in dtypes else ""
         return ""
 
-    def _pytorchs_own(self, call: ast.Call) -> str:
+    def _name_pytorchs_own(self, call: ast.Call) -> str:
         """What a call is here that names PyTorch's function where NumPy's is another, else "".
 
         PyTorch is meant under `torch.`, `nn.` and `F.`, and by methods that NumPy's arrays do not
@@ -359,17 +359,17 @@ class NameWalk(ast.NodeVisitor):
         if not isinstance(call.func, ast.Attribute):
             return ""
         prefix, name = self.prefix(call.func.value), call.func.attr
-        args = [_literal(arg) for arg in call.args]
+        args = [_read_literal(arg) for arg in call.args]
         first, *rest = prefix.split(".")
         is_pytorchs = first in PYTORCHS and "linalg" not in rest
-        found = FUNCTIONS.get(_pytorchs_word(prefix, name)) if is_pytorchs else None
-        if found and _method_of(prefix, name) != name:
+        found = FUNCTIONS.get(_translate_word(prefix, name)) if is_pytorchs else None
+        if found and _find_method(prefix, name) != name:
             return ""
         if prefix.startswith("torch.") and prefix.endswith("linalg"):
             found = LINALG.get(name)
         if not prefix:
             found = METHODS.get(name)
-        named = {keyword.arg or "": _literal(keyword.value) for keyword in call.keywords}
+        named = {keyword.arg or "": _read_literal(keyword.value) for keyword in call.keywords}
         if not found or not found.meant(args[1:] if prefix else args, named):
             return ""
         if not found.here:
@@ -378,7 +378,7 @@ class NameWalk(ast.NodeVisitor):
         return found.here
 
 
-def _pytorchs_word(prefix: str, name: str) -> str:
+def _translate_word(prefix: str, name: str) -> str:
     """What `F.pad` and its like are called here."""
     if (prefix, name) == ("torch", "equal"):  # one answer for all entries
         return "array_equal"
@@ -386,14 +386,14 @@ def _pytorchs_word(prefix: str, name: str) -> str:
     return FUNCTIONALS.get(name, name) if functional else name
 
 
-def _method_of(prefix: str, name: str) -> str:
+def _find_method(prefix: str, name: str) -> str:
     """`torch.norm(x, 1)` is what `x.norm(1)` is, where NumPy's function is another."""
     return OF_METHODS + name if prefix == "torch" and name in AS_FUNCTIONS else name
 
 
-def _literal(node: ast.expr) -> Value:
+def _read_literal(node: ast.expr) -> Value:
     if isinstance(node, ast.Tuple | ast.List):
-        return tuple(map(_literal, node.elts))
+        return tuple(map(_read_literal, node.elts))
     try:
         return ast.literal_eval(node)
     except (TypeError, ValueError):

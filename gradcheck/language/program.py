@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from gradcheck.documents.document import DIGITS, Passage, Where, read_decimal, where_is
+from gradcheck.documents.document import DIGITS, Passage, Where, locate_node, read_decimal
 from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language.budget import Budget, Meter
 from gradcheck.language.grammar import LAST, find_unexpected, translate
@@ -59,7 +59,7 @@ class Spans:
         return self.passage.span((line, end_line, start, end))
 
 
-def where_in(code: CodeType, instruction: int, line: int) -> Where:
+def locate_instruction(code: CodeType, instruction: int, line: int) -> Where:
     """The place that an instruction was compiled from; `line` stands in where Python forgot it."""
     first, last, start, end = list(code.co_positions())[instruction // 2]
     first = first or line
@@ -74,11 +74,11 @@ def locate(frame: FrameType) -> Span | None:
     return found.of(frame.f_code, frame.f_lasti) if isinstance(found, Spans) else None
 
 
-def executing() -> Span | None:
-    return next((span for frame in frames() if (span := locate(frame)) is not None), None)
+def locate_running() -> Span | None:
+    return next((span for frame in list_frames() if (span := locate(frame)) is not None), None)
 
 
-def frames() -> Iterator[FrameType]:
+def list_frames() -> Iterator[FrameType]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         yield frame
@@ -135,7 +135,7 @@ def check_program(
     given = source if isinstance(source, Passage) else Passage(source)
     passage = replace(given, source=given.source.replace("\r\n", "\n").replace("\r", "\n"))
     tree = parse(passage)
-    for name, statement in assignments(tree):
+    for name, statement in list_assignments(tree):
         if name in moved:
             before = ast.copy_location(ast.Name(name, ast.Load()), statement.value)
             added = ast.BinOp(statement.value, ast.Add(), before)
@@ -152,7 +152,7 @@ def check_program(
     return _check(tree, passage, declared, vocabulary)
 
 
-def assignments(tree: ast.Module) -> list[tuple[str, ast.Assign]]:
+def list_assignments(tree: ast.Module) -> list[tuple[str, ast.Assign]]:
     plain = [node for node in tree.body if isinstance(node, ast.Assign)]
     single = [(node.targets[0], node) for node in plain if len(node.targets) == 1]
     return [(target.id, node) for target, node in single if isinstance(target, ast.Name)]
@@ -166,16 +166,16 @@ def find_assignments(tree: ast.Module) -> dict[str, bool]:
         if isinstance(node, ast.Name | ast.Subscript) and isinstance(node.ctx, ast.Store)
     ]
     count = Counter(target.id for target in stored if isinstance(target, ast.Name))
-    plain = {name for name, _ in assignments(tree)}
+    plain = {name for name, _ in list_assignments(tree)}
     return {name: name in plain and often == 1 for name, often in count.items()}
 
 
 def find_leaves(program: Program) -> tuple[str, ...]:
     """The names given to `tensor(..., requires_grad=True)` and its like, outside of any `def`."""
-    return tuple(dict.fromkeys(_leaves(program.tree.body)))
+    return tuple(dict.fromkeys(_list_leaves(program.tree.body)))
 
 
-def _leaves(body: list[ast.stmt]) -> Iterator[str]:
+def _list_leaves(body: list[ast.stmt]) -> Iterator[str]:
     for node in body:
         match node:
             case ast.FunctionDef():
@@ -189,14 +189,14 @@ def _leaves(body: list[ast.stmt]) -> Iterator[str]:
             case ast.Assign(targets=[ast.Attribute(ast.Name(id=name), attr=attr)]):
                 yield from [name] * (attr == MADE)
         for block in ("body", "orelse"):
-            yield from _leaves(getattr(node, block, []))
+            yield from _list_leaves(getattr(node, block, []))
 
 
-def places(tree: ast.Module) -> frozenset[str]:
+def find_places(tree: ast.Module) -> frozenset[str]:
     """The names that stand in an index, or as an argument of what picks entries."""
     found: set[str] = set()
     picks = PICKING | {
-        name for name, each in assignments(tree) if _find_called(each.value) in PICKERS
+        name for name, each in list_assignments(tree) if _find_called(each.value) in PICKERS
     }
     for node in ast.walk(tree):
         match node:
@@ -243,7 +243,7 @@ def _check(
 ) -> Program:
     made, needs, literals = translate(tree, passage, declared, vocabulary)
     for node in find_unexpected(made):
-        raise TextError([passage.complaint(*OTHERWISE, where_is(node))])
+        raise TextError([passage.complaint(*OTHERWISE, locate_node(node))])
     try:
         with warnings.catch_warnings(action="ignore"):
             code = compile(made, MARK, "exec", dont_inherit=True)
@@ -284,7 +284,7 @@ def parse(passage: Passage) -> ast.Module:
             warnings.simplefilter("ignore")
             tree = ast.parse(passage.source)
     except SyntaxError as error:
-        raise TextError([_syntax_complaint(passage, error)]) from None
+        raise TextError([_explain_syntax(passage, error)]) from None
     except (RecursionError, MemoryError):
         raise TextError([passage.complaint(*DEEP)]) from None
     except ValueError as error:
@@ -293,12 +293,12 @@ def parse(passage: Passage) -> ast.Module:
     for _ in range(DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     if level:
-        raise TextError([passage.complaint(*DEEP, where_is(level[0]))])
+        raise TextError([passage.complaint(*DEEP, locate_node(level[0]))])
     _read_numbers(tree, passage)
     return tree
 
 
-def _syntax_complaint(passage: Passage, error: SyntaxError) -> Complaint:
+def _explain_syntax(passage: Passage, error: SyntaxError) -> Complaint:
     """Python's own words, its place, and what was probably meant."""
     line = min(max(error.lineno or 1, 1), len(passage.lines))
     text = passage.lines[line - 1]
@@ -330,14 +330,14 @@ def _read_numbers(tree: ast.AST, passage: Passage) -> None:
         said = ""
         if isinstance(value, float):
             try:
-                node.value = read_decimal(passage.text(where_is(node)))  # type: ignore[assignment]
+                node.value = read_decimal(passage.text(locate_node(node)))  # type: ignore[assignment]
             except ValueError as error:
                 said = str(error)
         elif isinstance(value, int) and abs(value) >= 10**DIGITS:
             said = f"an integer with more than {DIGITS} digits"
         if said:
             cure = "write a number that float64 can hold"
-            complaints.append(passage.complaint(said, cure, where_is(node)))
+            complaints.append(passage.complaint(said, cure, locate_node(node)))
     if complaints:
         raise TextError(complaints[:20])
 
@@ -415,28 +415,24 @@ def run(
     """
     meter, namespace, kept = Meter(budget), dict[str, Value](), None
     try:
-        namespace = _namespace(program, inputs, kind, meter, context)
+        namespace = _make_namespace(program, inputs, kind, meter, context)
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             warnings.simplefilter("ignore", DeprecationWarning)
             exec(program.code, namespace)  # noqa: S102  # every node was checked and lowered
     except (OutOfBudget, MemoryError, RecursionError) as error:
-        raise OutOfBudget(str(_complaint(program, error))) from error
+        raise OutOfBudget(str(_make_complaint(program, error))) from error
     except GradcheckError:
         raise
     except Exception as error:
-        kept = TextError([_complaint(program, error)])
+        kept = TextError([_make_complaint(program, error)])
         if not keep_error:
             raise kept from error
-    return RunOutcome(namespace.get(LAST), _variables(namespace), meter.spent["steps"], kept)
+    return RunOutcome(namespace.get(LAST), _list_variables(namespace), meter.spent["steps"], kept)
 
 
-def _namespace(
-    program: Program,
-    inputs: Params,
-    kind: NumberKind,
-    meter: Meter,
-    context: Mapping[str, Routine],
+def _make_namespace(
+    program: Program, inputs: Params, kind: NumberKind, meter: Meter, context: Mapping[str, Routine]
 ) -> dict[str, Value]:
     def find(name: str) -> Routine:
         return guards.function(name, context[name] if name in context else kind.function(name))
@@ -454,22 +450,22 @@ def _namespace(
     return {**inputs, **needs, SPANS: program.spans, "__builtins__": {}}
 
 
-def _variables(namespace: Params) -> dict[str, Value]:
+def _list_variables(namespace: Params) -> dict[str, Value]:
     """What a program's names hold, but for its helpers."""
     plain = {n: v for n, v in namespace.items() if n.isidentifier() and n != "__builtins__"}
     helpers = {n for n, v in plain.items() if isinstance(v, FunctionType)}
     return {n: v for n, v in plain.items() if n not in helpers or v.__code__.co_filename != MARK}
 
 
-def _complaint(program: Program, error: BaseException) -> Complaint:
+def _make_complaint(program: Program, error: BaseException) -> Complaint:
     """What went wrong, at its place in the program; our own errors bring their cure along."""
-    message, _, own = _message(error).partition(" - ")
+    message, _, own = _write_message(error).partition(" - ")
     said = own or next((cure for words, cure in SAID if words in message), "")
     cure = said or next((cure for kind, cure in CURES if isinstance(error, kind)), "")
-    return program.passage.complaint(message, cure, _place(error.__traceback__))
+    return program.passage.complaint(message, cure, _locate_fault(error.__traceback__))
 
 
-def _message(error: BaseException) -> str:
+def _write_message(error: BaseException) -> str:
     known = next((words for kind, words in TOO_MUCH.items() if isinstance(error, kind)), "")
     said = str(error).partition(" Hint: ")[0]
     for theirs, ours in SHAPES:
@@ -478,11 +474,11 @@ def _message(error: BaseException) -> str:
     return known or (lines[0][:LONGEST_MESSAGE] if lines else type(error).__name__)
 
 
-def _place(traceback: TracebackType | None) -> Where:
+def _locate_fault(traceback: TracebackType | None) -> Where:
     where = START
     while traceback:
         code = traceback.tb_frame.f_code
         if code.co_filename == MARK:
-            where = where_in(code, traceback.tb_lasti, traceback.tb_lineno)
+            where = locate_instruction(code, traceback.tb_lasti, traceback.tb_lineno)
         traceback = traceback.tb_next
     return where

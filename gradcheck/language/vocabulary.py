@@ -69,14 +69,14 @@ class Vocabulary:
         return self.functions | self.aliases.keys() | BUILTINS
 
 
-def nearest(name: str, known: Collection[str], alike: float = 0.66) -> str:
+def suggest_nearest(name: str, known: Collection[str], alike: float = 0.66) -> str:
     """`did you mean ...?` for the known name closest to an unknown one, else nothing."""
     folded = {each.lower(): each for each in sorted(known, reverse=True)}
     close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=alike)
     return f"did you mean `{folded[close[0]]}`?" if close else ""
 
 
-def listing(names: Iterable[str], most: int = 8) -> str:
+def join_names(names: Iterable[str], most: int = 8) -> str:
     ordered = sorted(names)
     shown = ", ".join(f"`{name}`" for name in ordered[:most])
     return shown + (", ..." if len(ordered) > most else "")

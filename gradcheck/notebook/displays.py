@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from gradcheck.report.figures import bar, mathml, nest_text
+from gradcheck.report.figures import as_mathml, format_bar, nest_text
 
 FORM = 300  # characters of a closed form
 TABLE = Markup('<table class="gradcheck" style="text-align: left">{}</table>')
@@ -14,53 +14,53 @@ ROW = Markup('<tr><th style="text-align: left">{}</th><td style="text-align: lef
 CODE = Markup("<code style='white-space: pre-wrap'>{}</code>")
 
 
-def tensor_html(tensor: Any) -> str:
+def render_tensor(tensor: Any) -> str:
     """A tensor's value, its gradient, and where it comes from."""
     rows = [("tensor", CODE.format(repr(tensor)))]
     if tensor.requires_grad and tensor.is_leaf:
         rows.append(("grad", CODE.format(repr(tensor.grad))))
     if tensor.grad_fn is not None:
         rows.append(("grad_fn", CODE.format(tensor.grad_fn.name())))
-    return _table(rows)
+    return _render_table(rows)
 
 
-def verdict_html(verdict: Any) -> str:
+def render_verdict(verdict: Any) -> str:
     """The verdict, and each gradient with its error bar and closed form."""
     rows = [("verdict", Markup("<b>{}</b>").format(verdict.verdict))]
     for name, part in verdict.parts.items():
         if part.gradient is not None:
             error = float(np.max(part.gradient.error, initial=0.0))
             shown = np.array2string(np.asarray(part.gradient.value), precision=6, threshold=20)
-            rows.append((f"d/d{name}", CODE.format(f"{shown}  {bar(error)}")))
+            rows.append((f"d/d{name}", CODE.format(f"{shown}  {format_bar(error)}")))
         form = _write_form(verdict, name)
         if form:
-            rows.append((f"d/d{name}", formula(form)))
+            rows.append((f"d/d{name}", render_formula(form)))
     rows += [("note", CODE.format(note)) for note in verdict.notes]
-    return _table(rows)
+    return _render_table(rows)
 
 
-def result_html(result: Any) -> str:
+def render_result(result: Any) -> str:
     """What a check found at the first point, its closed forms, and what is wrong."""
     rows = [("check", Markup("<b>{}</b>").format("passed" if result.ok else "failed"))]
-    shown = Markup(verdict_html(result.verdicts[0]))
-    rows += [("closed form", formula(form)) for form in _forms(result)]
+    shown = Markup(render_verdict(result.verdicts[0]))
+    rows += [("closed form", render_formula(form)) for form in _render_forms(result)]
     said = Markup("") if result.ok else CODE.format(result.message)
-    return Markup("{}{}{}").format(Markup(_table(rows)), shown, said)
+    return Markup("{}{}{}").format(Markup(_render_table(rows)), shown, said)
 
 
-def diagnosis_html(diagnosis: Any) -> str:
+def render_diagnosis(diagnosis: Any) -> str:
     """Each mistake that fits, in words."""
-    from gradcheck.diagnosis import words  # noqa: PLC0415
+    from gradcheck.diagnosis import write_words  # noqa: PLC0415
 
     rows = [("diagnosis", Markup("<b>{}</b>").format(diagnosis.certainty))]
-    rows += [(h.mistake.id, Markup("{}").format(words(h))) for h in diagnosis.hypotheses]
+    rows += [(h.mistake.id, Markup("{}").format(write_words(h))) for h in diagnosis.hypotheses]
     rows += [("note", Markup("{}").format(remark)) for remark in diagnosis.remarks]
-    return _table(rows)
+    return _render_table(rows)
 
 
-def formula(text: str) -> Markup:
+def render_formula(text: str) -> Markup:
     """A formula as MathML, or as text where it is none."""
-    found = mathml(text)
+    found = as_mathml(text)
     return Markup(found) if found else CODE.format(text)
 
 
@@ -70,18 +70,18 @@ def _write_form(verdict: Any, name: str) -> str:
     return form if isinstance(form, str) and len(form) <= FORM else ""
 
 
-def _forms(result: Any) -> list[str]:
+def _render_forms(result: Any) -> list[str]:
     found = result.closed_form if len(result.case.wrt) > 1 else (result.closed_form,)
     return [form for form in found if isinstance(form, str) and len(form) <= FORM]
 
 
-def _table(rows: list[tuple[str, Markup]]) -> str:
+def _render_table(rows: list[tuple[str, Markup]]) -> str:
     return str(TABLE.format(Markup("").join(ROW.format(*row) for row in rows)))
 
 
 HTML: Mapping[tuple[str, str], Callable[[Any], str]] = {
-    ("gradcheck.engine.tensor", "Tensor"): tensor_html,
-    ("gradcheck.verdict.consult", "Verdict"): verdict_html,
-    ("gradcheck.testing.result", "Result"): result_html,
-    ("gradcheck.diagnosis.explain", "Diagnosis"): diagnosis_html,
+    ("gradcheck.engine.tensor", "Tensor"): render_tensor,
+    ("gradcheck.verdict.consult", "Verdict"): render_verdict,
+    ("gradcheck.testing.result", "Result"): render_result,
+    ("gradcheck.diagnosis.explain", "Diagnosis"): render_diagnosis,
 }

@@ -8,14 +8,14 @@ from typing import Any
 from markupsafe import Markup
 
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.key import Key, key, variant_for
-from gradcheck.grading.marking import among, mark
+from gradcheck.grading.key import Key, find_variant, make_key
+from gradcheck.grading.marking import gather_among, mark
 from gradcheck.problem import Problem, load
 from gradcheck.problem.load import find_set, load_shipped
 from gradcheck.problem.record import Part
-from gradcheck.report.figures import value_text
-from gradcheck.report.judgements import line, place_in_answer, restrict
-from gradcheck.report.pages import environment
+from gradcheck.report.figures import format_value
+from gradcheck.report.judgements import locate_mistake, make_line, restrict
+from gradcheck.report.pages import make_environment
 
 OPENS = "`%gradcheck FILE.yaml` opens a set of problems"
 
@@ -59,8 +59,8 @@ class NotebookPractice:
                     self.keys.pop(problem.id, None)
                     self.answers.pop(problem.id, None)
         except (GradcheckError, OSError) as error:
-            return _complaint_box(str(error))
-        html = _cell().listed(self.problems.values())
+            return _render_complaint(str(error))
+        html = _get_cell().listed(self.problems.values())
         return Shown(str(html), "\n".join(self.problems))
 
     def answer(self, given: str, cell: str) -> Shown:
@@ -69,12 +69,12 @@ class NotebookPractice:
             ready, part = self._find_asked(given.strip())
             typed = self.answers.setdefault(ready.problem.id, {})
             typed[part.name] = cell.strip()
-            answer = among(ready.problem, part.name, typed)
-            said = restrict(line(mark(ready, part, answer), _source(ready)), "full")
+            answer = gather_among(ready.problem, part.name, typed)
+            said = restrict(make_line(mark(ready, part, answer), _read_source(ready)), "full")
         except (GradcheckError, OSError, ValueError) as error:
-            return _complaint_box(str(error))
-        place = place_in_answer(ready, part, said)
-        html = _cell().judged(said, _source(ready), place)
+            return _render_complaint(str(error))
+        place = locate_mistake(ready, part, said)
+        html = _get_cell().judged(said, _read_source(ready), place)
         words = [said["verdict"], *(m["id"] for m in said["mistakes"] or ())]
         return Shown(str(html), ": ".join([words[0], ", ".join(words[1:])]).rstrip(": "))
 
@@ -84,7 +84,7 @@ class NotebookPractice:
             known = ", ".join(self.problems)
             raise GradcheckError(f"no problem is called `{name}` - " + (known or OPENS))
         problem = self.problems[id]
-        part = problem.part(name[len(id) + 1 :]) if name != id else _only(problem)
+        part = problem.part(name[len(id) + 1 :]) if name != id else _find_only(problem)
         if part is None:
             names = ", ".join(f"`{id}.{each.name}`" for each in problem.parts)
             raise GradcheckError(f"which part of `{id}` is answered? - one of {names}")
@@ -102,26 +102,25 @@ class NotebookPractice:
 
     def _key(self, id: str) -> Key:
         if id not in self.keys:
-            self.keys[id] = key(variant_for(self.problems[id], self.students.get(id, "")))
+            self.keys[id] = make_key(find_variant(self.problems[id], self.students.get(id, "")))
         return self.keys[id]
 
     def _question(self, ready: Key) -> Shown:
         """The problem itself: its words, its program, its graph."""
-        from gradcheck.web.drawing import graphs  # noqa: PLC0415
+        from gradcheck.web.drawing import draw_graphs  # noqa: PLC0415
 
         problem = ready.problem
-        given = {name: value_text(value) for name, value in ready.points[0].items()}
-        html = _cell().asked(problem, given.items(), Markup(graphs(ready)[0] or ""))
+        given = {name: format_value(value) for name, value in ready.points[0].items()}
+        html = _get_cell().asked(problem, given.items(), Markup(draw_graphs(ready)[0] or ""))
         at = ", ".join(f"{name} = {value}" for name, value in given.items())
-        return Shown(str(html), f"{problem.title}\n{problem.prompt}{_source(ready)}\nat {at}")
+        return Shown(str(html), f"{problem.title}\n{problem.prompt}{_read_source(ready)}\nat {at}")
 
 
-def _cell() -> Any:
-    return environment().get_template("cell.html").module
+def _get_cell() -> Any:
+    return make_environment().get_template("cell.html").module
 
 
 def _read(given: str) -> tuple[list[str], str]:
-    """The files, and the student whose variants are asked."""
     words = shlex.split(given)
     student = ""
     if "--student" in words[:-1]:
@@ -131,13 +130,13 @@ def _read(given: str) -> tuple[list[str], str]:
     return words, student
 
 
-def _only(problem: Problem) -> Part | None:
+def _find_only(problem: Problem) -> Part | None:
     return problem.parts[0] if len(problem.parts) == 1 else None
 
 
-def _source(ready: Key) -> str:
+def _read_source(ready: Key) -> str:
     return ready.problem.program.source
 
 
-def _complaint_box(words: str) -> Shown:
+def _render_complaint(words: str) -> Shown:
     return Shown(str(Markup("<p><code>{}</code></p>").format(words)), words)

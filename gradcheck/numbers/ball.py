@@ -62,28 +62,28 @@ def exact(value: Value) -> arb:
     raise TypeError(f"a real number was expected, {type(value).__name__} came")
 
 
-def fresh_key() -> int:
+def make_key() -> int:
     """The key of a number of which nothing is known."""
     return _hash("fresh", _fresh())
 
 
-def key_of(number: Value) -> int:
+def find_key(number: Value) -> int:
     key: int | None = getattr(number, "key", None)
-    return key_of_plain(number) if key is None else key
+    return find_plain_key(number) if key is None else key
 
 
-def key_of_plain(value: Value) -> int:
+def find_plain_key(value: Value) -> int:
     """The key of an integer, a truth value, a Fraction, a float, or an arb."""
     if type(value) is arb:
         if not value.is_exact() or not value.is_finite():
-            return fresh_key()
+            return make_key()
         mantissa, exponent = map(int, value.man_exp())
         return mantissa * pow(2, exponent, PRIME) % PRIME
     if isinstance(value, float) and not math.isfinite(value):
-        return fresh_key()
+        return make_key()
     number = Fraction(bool(value) if isinstance(value, np.bool_) else value)
     over, under = int(number.numerator), int(number.denominator)
-    return over * _invert(under) % PRIME if under % PRIME else fresh_key()
+    return over * _invert(under) % PRIME if under % PRIME else make_key()
 
 
 def settle(
@@ -91,13 +91,13 @@ def settle(
 ) -> tuple[arb, int | None]:
     """An op's value, whole where it has to be; and its key, where more than the ball is asked."""
     if row in JUMPING:
-        found = whole(found, values[0], lambda: key_of(args[0]))
+        found = whole(found, values[0], lambda: find_key(args[0]))
     if not RUN.keyed or found.is_exact():
         return found, None
-    return found, key_of_result(row, list(map(key_of, args)), values)
+    return found, find_result_key(row, list(map(find_key, args)), values)
 
 
-def key_of_result(row: Op, keys: Sequence[int], values: Sequence[arb]) -> int:
+def find_result_key(row: Op, keys: Sequence[int], values: Sequence[arb]) -> int:
     """The key of an op's value, from those of its arguments (and what they are)."""
     try:
         if row in FIELD:
@@ -106,15 +106,15 @@ def key_of_result(row: Op, keys: Sequence[int], values: Sequence[arb]) -> int:
         if exponent is not None and exponent == values[1] and abs(exponent) < POWERS:
             return pow(keys[0], int(exponent), PRIME)
     except ValueError:  # no inverse: zero, as far as keys can tell
-        return fresh_key()
-    return _hash(row.name, *keys) if TABLE.get(row.name) is row else fresh_key()
+        return make_key()
+    return _hash(row.name, *keys) if TABLE.get(row.name) is row else make_key()
 
 
 def _hash(*parts: Value) -> int:
     return hash(parts) * MIXED % PRIME
 
 
-def sign_of(difference: arb, sides: Callable[[], tuple[int, int]]) -> int:
+def find_sign(difference: arb, sides: Callable[[], tuple[int, int]]) -> int:
     """The sign of a difference, beyond doubt; `sides` are the keys of what is compared."""
     if difference.is_nan():
         raise ValueError("a comparison with a value that is not a number")
@@ -178,12 +178,12 @@ class Scalar:
     @property
     def key(self) -> int:
         if self._key is None:
-            self._key = key_of_plain(self.value)
+            self._key = find_plain_key(self.value)
         return self._key
 
     def _sign(self, other: Value) -> int:
         """The sign of self - other at the point, noted as a condition of the path."""
-        sign = sign_of(self.value - ball_of(other), lambda: (self.key, key_of(other)))
+        sign = find_sign(self.value - ball_of(other), lambda: (self.key, find_key(other)))
         if RUN.path is not None:
             difference = self if isinstance(other, int) and other == 0 else self - other
             RUN.path.append((difference, sign))
@@ -221,7 +221,7 @@ def _combine(row: Op, swapped: bool) -> Routine:
     return apply
 
 
-def _method(row: Op) -> Routine:
+def _make_method(row: Op) -> Routine:
     return lambda self: self.elementwise(row, self)
 
 
@@ -233,9 +233,9 @@ for _word, _name in OPERATIONS.items():
         setattr(Scalar, f"__r{_word}__", _combine(TABLE[_name], swapped=True))
 for _name, _row in TABLE.items():  # NumPy's object loops call `element.exp()`
     if _row.elementwise and _row.operands == 1:
-        setattr(Scalar, _name, _method(_row))
+        setattr(Scalar, _name, _make_method(_row))
 for _word, _name in UNARY.items():
-    setattr(Scalar, f"__{_word}__", _method(TABLE[_name]))
+    setattr(Scalar, f"__{_word}__", _make_method(TABLE[_name]))
 
 
 def ball_of(value: Value) -> arb:
@@ -248,11 +248,11 @@ class Scalars(Array):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value
     ) -> Value:
-        row, kind = row_of(ufunc), kind_among(inputs)
+        row, kind = row_of(ufunc), find_kind(inputs)
         if kind is None and not kwargs:
             return getattr(ufunc, method)(*map(_as_floats, inputs))
-        if row is not None and method == "__call__" and not kwargs and cell_of(row, kind):
-            return answer(row, inputs, {})
+        if row is not None and method == "__call__" and not kwargs and find_cell(row, kind):
+            return compute(row, inputs, {})
         if "out" in kwargs:
             kwargs["out"] = tuple(map(_as_plain_array, kwargs["out"]))
         return wrap(getattr(ufunc, method)(*map(_as_plain_array, inputs), **kwargs))
@@ -261,8 +261,8 @@ class Scalars(Array):
         if func in BY_COMPOUND:
             return BY_COMPOUND[func](*args, **kwargs)
         row = BY_FUNCTION.get(func)
-        if row is not None and cell_of(row, kind_among((*args, *kwargs.values()))):
-            return answer(row, *row.normal(args, kwargs))
+        if row is not None and find_cell(row, find_kind((*args, *kwargs.values()))):
+            return compute(row, *row.normal(args, kwargs))
         return wrap(super().__array_function__(func, types, args, dict(kwargs)))
 
     def __getitem__(self, index: Value) -> Value:
@@ -283,7 +283,7 @@ class Scalars(Array):
 
     @staticmethod
     def __apply_op__(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
-        return answer(row, operands, params)
+        return compute(row, operands, params)
 
 
 def each(convert: Callable[[Value], Value], values: Value) -> Array:
@@ -308,12 +308,12 @@ def wrap(value: Value, kind: type[Scalar] | None = None) -> Value:
     return each(lambda e: e, value).view(Scalars) if isinstance(value, Scalar) else value
 
 
-def answer(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
+def compute(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
     """A row's own cell on arrays of exact numbers; NumPy's code where the cell is empty."""
-    kind = kind_among(operands)
+    kind = find_kind(operands)
     if kind is None:
         return row.forward(*map(_as_floats, operands), **params)
-    cell = cell_of(row, kind)
+    cell = find_cell(row, kind)
     if cell is None:
         return wrap((row.respelled or row.function)(*operands, **params), kind)
     composed = isinstance(cell, Composed)
@@ -332,16 +332,16 @@ def _unbox(value: Value, composed: bool) -> Value:
     return number.bare() if isinstance(number, Scalar) and not composed else number
 
 
-def cell_of(row: Op, kind: type[Scalar] | None) -> Value:
+def find_cell(row: Op, kind: type[Scalar] | None) -> Value:
     """The row's counterpart for a scalar kind; None where NumPy's code on objects serves."""
     return None if kind is None else getattr(row, kind.cell)
 
 
-def kind_among(operands: tuple[Value, ...] | list[Value]) -> type[Scalar] | None:
+def find_kind(operands: tuple[Value, ...] | list[Value]) -> type[Scalar] | None:
     """The scalar kind of the first exact number; None where all numbers are plain."""
     for value in operands:
         if isinstance(value, list | tuple):
-            found = kind_among(value)
+            found = find_kind(value)
         elif isinstance(value, Scalars):
             found = next((type(e) for e in value.flat if isinstance(e, Scalar)), None)
         else:
@@ -373,7 +373,7 @@ class Ball(Scalar):
     def __init__(self, x: Value, key: int | None = None) -> None:
         """Wrap an arb, or anything `exact` reads."""
         self.value = x if type(x) is arb else exact(x)
-        self._key = key_of_plain(x) if type(x) is Fraction else key
+        self._key = find_plain_key(x) if type(x) is Fraction else key
         RUN.made += 1
 
     @classmethod

@@ -11,7 +11,7 @@ import sympy
 from flint import arb, fmpq
 from sympy.printing.str import StrPrinter
 
-from gradcheck.numbers.run import RUN, settings
+from gradcheck.numbers.run import RUN, change_settings
 from gradcheck.ops.arithmetic import raise_to
 from gradcheck.ops.elementary import psi
 from gradcheck.values import Routine, Value
@@ -23,7 +23,7 @@ HARD = {
 }
 """What SymPy asks of the real and imaginary parts of an argument: nested, that takes minutes."""
 
-leave_hard_open = partial(settings, open=True)
+leave_hard_open = partial(change_settings, open=True)
 """A block in which these stay open where an argument's own being real is not known.
 
 In this thread alone: to everybody else SymPy answers as it does.

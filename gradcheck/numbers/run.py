@@ -55,7 +55,7 @@ def precision(bits: int) -> Iterator[None]:
 
 
 @contextmanager
-def settings(**values: Value) -> Iterator[None]:
+def change_settings(**values: Value) -> Iterator[None]:
     """Other settings of the run inside the block."""
     before = {name: getattr(RUN, name) for name in values}
     for name, value in values.items():
@@ -76,7 +76,7 @@ def refine(ask: Callable[[int], T], start: int) -> T:
     bits = start
     while True:
         try:
-            with precision(bits), settings(keyed=bits > start, ties=0):
+            with precision(bits), change_settings(keyed=bits > start, ties=0):
                 return ask(bits)
         except (Undecided, TooWide):
             if bits >= PATIENCE:

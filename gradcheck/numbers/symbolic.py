@@ -23,7 +23,7 @@ from gradcheck.numbers.ball import (
     ball_of,
     each,
     exact,
-    key_of_plain,
+    find_plain_key,
     settle,
 )
 from gradcheck.numbers.run import RUN
@@ -67,7 +67,7 @@ class Symbolic(Scalar):
     @classmethod
     def apply(cls, row: Op, rule: Routine, args: tuple[Value, ...]) -> "Symbolic":
         args = tuple([a if type(a) is Symbolic else _as_fraction(a) for a in args])
-        form = local(rule, tuple([_embed(row, i, a) for i, a in enumerate(args)]))
+        form = derive_local(rule, tuple([_embed(row, i, a) for i, a in enumerate(args)]))
         values = [a.value if type(a) is Symbolic else exact(a) for a in args]
         value, key = settle(row, form.value(*values), args, values)
         if RUN.folded and all(type(a) is not Symbolic or a.fixed for a in args):
@@ -84,7 +84,7 @@ class Symbolic(Scalar):
         if isinstance(value, float | np.floating) and not np.isfinite(value):
             return value
         plain = _as_fraction(value)
-        return cls(exact(plain), key_of_plain(plain), number(plain))
+        return cls(exact(plain), find_plain_key(plain), number(plain))
 
     def __repr__(self) -> str:
         return f"Symbolic({self.atom if self.row is None else self.row.name}, {self.value})"
@@ -119,7 +119,7 @@ def leaves(name: str, values: Value) -> Scalars:
     def leaf(value: Value) -> Symbolic:
         index = ", ".join(map(str, next(indices)))
         atom = sympy.Symbol(f"{name}[{index}]" if index else name, real=True)
-        return Symbolic(exact(value), key_of_plain(value), atom)
+        return Symbolic(exact(value), find_plain_key(value), atom)
 
     return each(leaf, values).view(Scalars)
 
@@ -148,7 +148,7 @@ def _embed(row: Op, i: int, argument: Value) -> int | Fraction | None:
 
 
 @lru_cache(maxsize=4096)
-def local(rule: Routine, constants: tuple[int | Fraction | None, ...]) -> Local:
+def derive_local(rule: Routine, constants: tuple[int | Fraction | None, ...]) -> Local:
     """SymPy's closed form of a row's rule, and its derivatives by `sympy.diff`."""
     from gradcheck.numbers.closed import compile_closed  # noqa: PLC0415 - it makes a class of SymPy's
 
@@ -168,14 +168,14 @@ def form_of(row: Op | None) -> Routine:
     return row.symbolic
 
 
-def slope_of(node: Symbolic, i: int) -> Value:
+def take_slope(node: Symbolic, i: int) -> Value:
     """An op's slope by its i-th argument, as a number of the line."""
     assert node.row is not None
-    return Symbolic.elementwise(_slope_row(node.row, form_of(node.row), i), *node.args)
+    return Symbolic.elementwise(_derive_slope_row(node.row, form_of(node.row), i), *node.args)
 
 
 @lru_cache(maxsize=4096)
-def _slope_row(row: Op, form: Routine, i: int) -> Op:
+def _derive_slope_row(row: Op, form: Routine, i: int) -> Op:
     """The derivative of a row's closed form by its i-th argument, as a row of the line."""
 
     def slope(*args: Value) -> Value:
@@ -190,7 +190,7 @@ def _slope_row(row: Op, form: Routine, i: int) -> Op:
 # -- along the line --------------------------------------------------------------------------------
 
 
-def line(roots: Iterable[Symbolic]) -> list[Symbolic]:
+def trace_line(roots: Iterable[Symbolic]) -> list[Symbolic]:
     """Every number that the roots were made of, oldest first."""
     seen: dict[int, Symbolic] = {}
     stack = list(roots)
@@ -202,21 +202,21 @@ def line(roots: Iterable[Symbolic]) -> list[Symbolic]:
     return sorted(seen.values(), key=lambda node: node.order)
 
 
-def gradient(seeds: Mapping[Symbolic, arb]) -> dict[Symbolic, arb]:
+def sum_gradients(seeds: Mapping[Symbolic, arb]) -> dict[Symbolic, arb]:
     """d(sum of seed * root) by every number of the line, by SymPy's slopes and the chain rule."""
     return _go_back(seeds, lambda node, i: node.local.slopes[i](*map(ball_of, node.args)))  # type: ignore[union-attr]
 
 
-def slopes(seeds: Mapping[Symbolic, Value]) -> dict[Symbolic, Value]:
+def sum_slopes(seeds: Mapping[Symbolic, Value]) -> dict[Symbolic, Value]:
     """The same, each gradient being a number of the line: it can be differentiated again."""
-    return _go_back(seeds, slope_of)
+    return _go_back(seeds, take_slope)
 
 
 def _go_back(
     seeds: Mapping[Symbolic, Value], slope: Callable[[Symbolic, int], Value]
 ) -> dict[Symbolic, Value]:
     adjoint: dict[Symbolic, Value] = dict(seeds)
-    for node in reversed(line(seeds)):
+    for node in reversed(trace_line(seeds)):
         if node.row is None or node not in adjoint:
             continue
         for i, argument in enumerate(node.args):
@@ -234,7 +234,7 @@ def write_out(
     Numbers of the line that are `named` stand in it by what they are called. What SymPy would work
     out to more digits than anybody reads is looked for before it is made: `1.0001**9000`.
     """
-    nodes = line([root])
+    nodes = trace_line([root])
     if len(nodes) > most:
         return None
     text: dict[int, sympy.Expr] = {}

@@ -11,14 +11,14 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.engine.autograd import grad
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import Scalars, arbs, balls, each
 from gradcheck.numbers.symbolic import Symbolic
-from gradcheck.opinions.differences import slope_at, step_from
+from gradcheck.opinions.differences import measure_slope, step_from
 from gradcheck.opinions.limits import STEPS_INSIDE
 from gradcheck.opinions.opinion import Case, Rows, unit
-from gradcheck.opinions.tape import leaves_of
+from gradcheck.opinions.tape import make_leaves
 from gradcheck.values import Array, Numbers, Params
 
 
@@ -28,7 +28,7 @@ def by_line(y: Numbers, x: Numbers) -> Numbers:
     for entry in np.asarray(y, dtype=object).flat:
         if isinstance(entry, Symbolic):
             seeds[entry] = seeds[entry] + 1 if entry in seeds else Symbolic.exactly(1)
-    adjoint = line.slopes(seeds)
+    adjoint = line.sum_slopes(seeds)
     return each(lambda leaf: adjoint.get(leaf, Symbolic.exactly(0)), x).view(Scalars)
 
 
@@ -40,7 +40,7 @@ def by_steps(y: Numbers, x: Numbers, again: Callable[[Numbers], Numbers]) -> Num
     for index in np.ndindex(entries.shape):
         u: Array = unit(entries, index)
         along = lambda step, u=u: arbs(np.sum(again(step_from(start, u, step)))).item()
-        found[index], _ = slope_at(along, here, entries[index], True, STEPS_INSIDE)
+        found[index], _ = measure_slope(along, here, entries[index], True, STEPS_INSIDE)
     return balls(found)
 
 
@@ -56,7 +56,7 @@ def twice(case: Case) -> Case:
 
     def function(kind: str, inputs: Params) -> Numbers:
         if kind == "float":
-            return np.asarray(bare(function("tensor", leaves_of(case, inputs))))
+            return np.asarray(unwrap(function("tensor", make_leaves(case, inputs))))
         value = case.function(kind, inputs)
         found = [_differentiate(case, kind, inputs, name, value) for name in case.wrt]
         return found[0] if alone else np.concatenate([np.reshape(g, -1) for g in found])

@@ -38,15 +38,15 @@ def differences(case: Case, directions: int = limits.DIRECTIONS) -> Opinion:
     except NotScalar:
         raise
     except Undecided as error:  # floats would only take the branch that they take
-        return Opinion("differences", abstains=opinion.reason(error))
+        return Opinion("differences", abstains=opinion.describe_reason(error))
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
-        return black_box(case, opinion.reason(error), directions)
+        return black_box(case, opinion.describe_reason(error), directions)
 
 
 def open_in_floats(case: Case) -> str:
     """What the program's path hangs on that float64 cannot tell; nothing where there is no such."""
     try:
-        with run.precision(DOUBLE), run.settings(keyed=False, as_floats=True):
+        with run.precision(DOUBLE), run.change_settings(keyed=False, as_floats=True):
             case.function("ball", {name: balls(values) for name, values in case.inputs.items()})
     except Undecided as error:
         return str(error)
@@ -65,7 +65,7 @@ def _form(case: Case, bits: int, count: int) -> Opinion:
     found = Opinion("differences", opinion.estimate(value), method=f"balls of {bits} bits")
 
     def ask(along: Mapping[str, Array], x: arb) -> tuple[arb, Slope | None]:
-        return slope_at(_move_along(case, point, along), here, x, bits < run.PATIENCE)
+        return measure_slope(_move_along(case, point, along), here, x, bits < run.PATIENCE)
 
     if cost * (4 * case.size() + 1) > limits.BALLS:
         along = draw_directions(case, count)
@@ -133,7 +133,7 @@ class _Line:
         return bool(second > limits.BEND * abs(near).mid() and second > first / 2)
 
 
-def slope_at(
+def measure_slope(
     f: Along, here: arb, x: arb, may_retry: bool, steps: tuple[int, int, int] = limits.STEPS
 ) -> tuple[arb, Slope | None]:
     """The derivative of f at step 0 with its bar; a Slope where f is not smooth there.

@@ -80,7 +80,7 @@ class Case:
             return dict(zip(self.wrt, self.wrt, strict=True))
         return {part: name for part, name, *_ in self.rows.blocks(self.wrt)}
 
-    def each_row(self) -> Iterator["Case"]:
+    def list_rows(self) -> Iterator["Case"]:
         for unit in self.rows.units() if self.rows is not None else ():
             yield replace(self, cotangent=unit, rows=None)
 
@@ -124,7 +124,7 @@ class Estimate:
 
     @property
     def largest(self) -> float:
-        return size_of_largest(self.value)
+        return measure_largest(self.value)
 
     @property
     def certain(self) -> float:
@@ -152,7 +152,7 @@ def estimate(values: Numbers, errors: Numbers = 0.0) -> Estimate:
     return Estimate(value, error, balls)
 
 
-def size_of_largest(values: Array) -> float:
+def measure_largest(values: Array) -> float:
     sizes = np.abs(values)
     largest = float(np.maximum.reduce(sizes, axis=None, initial=0.0))
     return largest if math.isfinite(largest) else float(sizes[np.isfinite(sizes)].max(initial=0.0))
@@ -186,7 +186,7 @@ class Directions:
     @classmethod
     def look(cls, along: Params, ask: Callable[[Params], tuple[arb, Slope | None]]) -> "Directions":
         """What is found along each: a slope, and what is seen where that is not smooth."""
-        found = [ask(row) for row in rows_of(along)]
+        found = [ask(row) for row in list_directions(along)]
         kinds: dict[tuple[int, ...], Slope] = {
             (k,): kind for k, (_, kind) in enumerate(found) if kind is not None
         }
@@ -216,7 +216,7 @@ def multiply_along(
     return estimate(found, bars + relative * longest)
 
 
-def rows_of(along: Params) -> list[dict[str, Array]]:
+def list_directions(along: Params) -> list[dict[str, Array]]:
     return [dict(zip(along, row, strict=True)) for row in zip(*along.values(), strict=True)]
 
 
@@ -298,7 +298,7 @@ class NotScalar(ValueError):
         return NotScalar, (self.shape,)
 
 
-def reason(error: BaseException) -> str:
+def describe_reason(error: BaseException) -> str:
     """An abstention's words from whatever a program raised on an unusual kind of number."""
     text = str(error).strip().split("\n")[0]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -317,7 +317,7 @@ def by_rows(
         if case.rows is None:
             return ask(case, *args, **kwargs)
         found: list[Opinion] = []
-        for row in case.each_row():
+        for row in case.list_rows():
             found.append(ask(row, *args, **kwargs))
             if found[-1].abstains:
                 return found[-1]

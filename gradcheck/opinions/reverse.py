@@ -18,12 +18,19 @@ import numpy as np
 from gradcheck.engine.autograd import grad
 from gradcheck.engine.recording import MODE, watching
 from gradcheck.engine.tape import RIGHT, Node, Step, Verbs, pull, walk
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.limits import EPSILON, SAMPLES
 from gradcheck.opinions.opinion import Case, Estimate, NotScalar, Opinion
-from gradcheck.opinions.tape import Leaves, Observer, gradients_at, leaves_of, replay, seed_of
+from gradcheck.opinions.tape import (
+    Leaves,
+    Observer,
+    collect_gradients,
+    make_leaves,
+    make_seed,
+    replay,
+)
 from gradcheck.ops.row import Op
 from gradcheck.values import Array, Numbers
 
@@ -61,13 +68,13 @@ def reverse_each(
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
-        return [Opinion("reverse", abstains=opinion.reason(error))] * len(cases)
+        return [Opinion("reverse", abstains=opinion.describe_reason(error))] * len(cases)
 
 
 def _run_once(cases: Sequence[Case], observer: Observer | None) -> tuple[list[Run], Forward, str]:
     """What comes undisturbed, how to run forward again, and what the tape does not hold."""
     case = cases[0]
-    before, leaves = MODE.taken, leaves_of(case, case.inputs)
+    before, leaves = MODE.taken, make_leaves(case, case.inputs)
     hooks = () if observer is None else (observer.observe, observer.count)
     with watching(*hooks):
         out = case.function("tensor", leaves)
@@ -114,38 +121,38 @@ def _flatten(value: Array, gradients: Mapping[str, Array]) -> Array:
     return np.concatenate([value.reshape(-1), *(g.reshape(-1) for g in gradients.values())])
 
 
-def once(case: Case, verbs: Verbs = RIGHT) -> Run:
+def run_once(case: Case, verbs: Verbs = RIGHT) -> Run:
     """One forward and one backward pass: the bare value, and the gradient of each wrt input.
 
     Of a case with rows there is one of each for every row.
     """
     if case.rows is not None:
-        found = [once(row, verbs) for row in case.each_row()]
+        found = [run_once(row, verbs) for row in case.list_rows()]
         return found[0][0], opinion.stack_rows(case, [gradients for _, gradients in found])
-    leaves = leaves_of(case, case.inputs)
+    leaves = make_leaves(case, case.inputs)
     return _back([case], leaves, case.function("tensor", leaves), verbs)[0]
 
 
 def _back(cases: Sequence[Case], leaves: Leaves, out: Numbers, verbs: Verbs = RIGHT) -> list[Run]:
-    value = np.asarray(bare(out), dtype=np.float64)
-    seeds = [seed_of(value, each.cotangent) for each in cases]
+    value = np.asarray(unwrap(out), dtype=np.float64)
+    seeds = [make_seed(value, each.cotangent) for each in cases]
     tracked = isinstance(out, Tensor) and out.requires_grad
     found = []
     for left, seed in zip(reversed(range(len(seeds))), seeds, strict=True):
         landed = walk([(out._step(), seed)], verbs=verbs, retain=left > 0) if tracked else {}
-        found.append((value, gradients_at(leaves, landed, cases[0].wrt)))
+        found.append((value, collect_gradients(leaves, landed, cases[0].wrt)))
     return found
 
 
-def twice(case: Case, name: str) -> float:
+def differentiate_twice(case: Case, name: str) -> float:
     """The second derivative by one scalar input, by going back through the way back."""
-    leaves = leaves_of(case, case.inputs)
+    leaves = make_leaves(case, case.inputs)
     out = case.function("tensor", leaves)
     (first,) = grad(out, [leaves[name]], grad_outputs=case.cotangent, create_graph=True)
     if first is None or not first.requires_grad:
         return 0.0
     (second,) = grad(first, [leaves[name]], allow_unused=True)
-    return 0.0 if second is None else float(bare(second))
+    return 0.0 if second is None else float(unwrap(second))
 
 
 def _run_disturbed(cases: Sequence[Case], forward: Forward, rng: Random) -> list[Run]:
@@ -169,10 +176,10 @@ def _run_disturbed(cases: Sequence[Case], forward: Forward, rng: Random) -> list
     with watching(disturb=disturb):
         inputs = {name: np.asarray(v, dtype=np.float64) for name, v in case.inputs.items()}
         moved = {name: v * rounding(v.shape) for name, v in inputs.items()}
-        leaves = leaves_of(case, moved)
+        leaves = make_leaves(case, moved)
         found = _back(cases, leaves, forward(leaves), verbs)
         if not np.isfinite(found[0][0]).all():  # a disturbed exponent of a negative number
-            leaves = leaves_of(case, case.inputs)
+            leaves = make_leaves(case, case.inputs)
             found = _back(cases, leaves, forward(leaves), verbs)
         return found
 

@@ -11,7 +11,7 @@ from flint import arb
 from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import Scalars, arbs, each
-from gradcheck.numbers.run import PATIENCE, RUN, TooWide, precision, refine, settings
+from gradcheck.numbers.run import PATIENCE, RUN, TooWide, change_settings, precision, refine
 from gradcheck.numbers.symbolic import Symbolic, write_out
 from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.opinion import Case, Directions, NotScalar, Opinion
@@ -35,13 +35,13 @@ def symbolic(case: Case, *, write: bool = True, nodes: int = limits.NODES) -> Op
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
-        return Opinion("symbolic", abstains=opinion.reason(error))
+        return Opinion("symbolic", abstains=opinion.describe_reason(error))
 
 
 def _sample_entries(case: Case) -> Opinion:
     """The exact slopes of a few entries: all that does not hang on them is a number at once."""
     places = _draw_places(case)
-    with settings(folded=True), _trace(limits.FOLDED, path=None):
+    with change_settings(folded=True), _trace(limits.FOLDED, path=None):
         inputs = {name: line.constants(values) for name, values in case.inputs.items()}
         leaves = []
         for name, index in places:
@@ -71,7 +71,7 @@ def _draw_places(case: Case) -> list[tuple[str, tuple[int, ...]]]:
     return turns[: max(limits.SAMPLED, len(case.wrt))]
 
 
-def gradients_at(case: Case, bits: int) -> dict[str, Array]:
+def find_gradients(case: Case, bits: int) -> dict[str, Array]:
     """The gradients as arbs at a precision, from the closed form of the path taken.
 
     Raises Undecided where a comparison cannot be decided with so many bits.
@@ -83,11 +83,8 @@ def gradients_at(case: Case, bits: int) -> dict[str, Array]:
         return {name: g.balls for name, g in ask(case).gradients.items()}
 
 
-def gradients_from(
-    case: Case,
-    own: Callable[[], Params],
-    given: Sequence[tuple[str, Array]],
-    bits: int,
+def chain_gradients(
+    case: Case, own: Callable[[], Params], given: Sequence[tuple[str, Array]], bits: int
 ) -> dict[str, Array]:
     """The gradients that the chain rule makes of cotangents that are `given`, right or not.
 
@@ -100,11 +97,11 @@ def gradients_from(
         root = opinion.contract(case.function("symbolic", leaves), case.cotangent)
         seeds: dict[Symbolic, arb] = {np.asarray(root, dtype=object).item(): arb(1)}
         for name, cotangent in given:
-            arrived = _gather(leaves[name], line.gradient(seeds))
+            arrived = _gather(leaves[name], line.sum_gradients(seeds))
             nodes = np.asarray(own()[name], dtype=object)
             for node, g, came in zip(nodes.flat, cotangent.flat, arrived.flat, strict=True):
                 seeds[node] = seeds.get(node, arb(0)) + g - came
-        adjoint = line.gradient(seeds)
+        adjoint = line.sum_gradients(seeds)
         return {name: _gather(leaves[name], adjoint) for name in case.wrt}
 
 
@@ -143,13 +140,13 @@ def _trace(most: int, path: list[tuple[Symbolic, int]] | None = None) -> Iterato
         if next(made) > most:
             raise OutOfBudget(f"the closed form has more than {most} steps here")
 
-    with settings(path=path, observer=observe):
+    with change_settings(path=path, observer=observe):
         yield
 
 
 def _go_back(case: Case, out: Numbers) -> tuple[Numbers, dict[Symbolic, arb]]:
     end = np.asarray(opinion.contract(out, case.cotangent), dtype=object).item()
-    return end, line.gradient({end: arb(1)}) if isinstance(end, Symbolic) else {}
+    return end, line.sum_gradients({end: arb(1)}) if isinstance(end, Symbolic) else {}
 
 
 def _gather(leaves: Scalars, adjoint: dict[Symbolic, arb]) -> Array:
@@ -174,10 +171,7 @@ def _write(
 
 
 def _write_forms(
-    end: Numbers,
-    leaves: dict[str, Scalars],
-    case: Case,
-    nothing: "dict[Symbolic, sympy.Expr]",
+    end: Numbers, leaves: dict[str, Scalars], case: Case, nothing: "dict[Symbolic, sympy.Expr]"
 ) -> dict[str, Numbers]:
     """Closed forms as SymPy expressions by input name; None where they would not be readable.
 
@@ -189,7 +183,9 @@ def _write_forms(
     whole = write_out(end, limits.READABLE, nothing)
     if whole is None or sum(np.size(leaves[name]) for name in case.wrt) > limits.WRITTEN_OUT:
         return dict.fromkeys(case.wrt)
-    sums = {a: n for n in line.line([end]) for a in n.args if type(a) is Symbolic and a in nothing}
+    sums = {
+        a: n for n in line.trace_line([end]) for a in n.args if type(a) is Symbolic and a in nothing
+    }
 
     def form(leaf: Symbolic) -> "sympy.Expr | None":
         named = {**nothing, sums[leaf]: leaf.atom} if leaf in sums else nothing

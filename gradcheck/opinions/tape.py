@@ -18,10 +18,10 @@ import numpy as np
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.function import Context, Function
 from gradcheck.engine.recording import enable_grad, watching
-from gradcheck.engine.tape import OUTPUT, RIGHT, Leaf, Node, Step, Verbs, reachable, walk
-from gradcheck.engine.tensor import Tensor, apply, bare
+from gradcheck.engine.tape import OUTPUT, RIGHT, Leaf, Node, Step, Verbs, list_reachable, walk
+from gradcheck.engine.tensor import Tensor, apply, unwrap
 from gradcheck.errors import GradcheckError
-from gradcheck.numbers.ball import answer, arbs, balls, each, middle
+from gradcheck.numbers.ball import arbs, balls, compute, each, middle
 from gradcheck.numbers.symbolic import constants
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.ops.row import Op
@@ -78,7 +78,7 @@ class Record:
     @property
     def work(self) -> int:
         """About how many operations on numbers one evaluation takes."""
-        return sum(_work(node, self.given[node]) for node in self.nodes if node in self.given)
+        return sum(_count_work(node, self.given[node]) for node in self.nodes if node in self.given)
 
 
 class Observer:
@@ -108,7 +108,7 @@ class Observer:
         self.copied += sum(map(np.size, copies))
 
     def record(self, root: Step) -> Record:
-        nodes = [step for step in reversed(reachable([root])) if isinstance(step, Node)]
+        nodes = [step for step in reversed(list_reachable([root])) if isinstance(step, Node)]
         given: dict[Step, Given] = {}
         for node in nodes:
             if node in self.given:
@@ -147,7 +147,7 @@ class Tape(Record):
         return self.gradients(self.back())
 
     def gradients(self, landed: Mapping[Step, Numbers]) -> dict[str, Array]:
-        return gradients_at(self.leaves, landed, self.case.wrt)
+        return collect_gradients(self.leaves, landed, self.case.wrt)
 
 
 def record(case: Case) -> Tape | None:
@@ -162,12 +162,12 @@ def record(case: Case) -> Tape | None:
         nodes.append(node)
         observer.observe(node, out, operands)
 
-    leaves = leaves_of(case, case.inputs)
+    leaves = make_leaves(case, case.inputs)
     with watching(observe=observe), np.errstate(all="ignore"):
         out = case.function("tensor", leaves)
-    value = np.asarray(bare(out))
+    value = np.asarray(unwrap(out))
     ones = np.ones(value.shape) if case.rows is not None else case.cotangent
-    seed = seed_of(value, ones)
+    seed = make_seed(value, ones)
     if not isinstance(out, Tensor) or not out.requires_grad:
         return None
     given: dict[Step, Given] = {node: observer.given[node] for node in nodes}
@@ -175,13 +175,13 @@ def record(case: Case) -> Tape | None:
     return Tape(out._step(), tuple(nodes), given, case=case, seed=seed, value=value, leaves=leaves)
 
 
-def leaves_of(case: Case, values: Mapping[str, Array]) -> dict[str, Tensor]:
+def make_leaves(case: Case, values: Mapping[str, Array]) -> dict[str, Tensor]:
     """The inputs as tensors; those that are differentiated require grad."""
     floats = {name: np.asarray(v, dtype=np.float64) for name, v in values.items()}
     return {name: tensor(v, requires_grad=name in case.wrt) for name, v in floats.items()}
 
 
-def seed_of(value: Array, cotangent: Array | None) -> Numbers:
+def make_seed(value: Array, cotangent: Array | None) -> Numbers:
     if cotangent is not None:
         return np.broadcast_to(np.asarray(cotangent, dtype=np.float64), value.shape)[()]
     if value.size != 1:
@@ -189,7 +189,7 @@ def seed_of(value: Array, cotangent: Array | None) -> Numbers:
     return np.ones(value.shape)[()]
 
 
-def gradients_at(
+def collect_gradients(
     leaves: Leaves, landed: Mapping[Step, Numbers], wrt: tuple[str, ...]
 ) -> dict[str, Array]:
     """What landed at each leaf; zeros where no path leads to it."""
@@ -225,22 +225,24 @@ def replay(
 def _apply(node: Node, operands: tuple[Numbers, ...], given: Given, kind: str) -> Numbers:
     if node.op.name == OUTPUT:
         return operands[0][given.params["index"]]
-    function = user_function(node.op)
+    function = find_user_function(node.op)
     if function is not None:
-        return function.apply(*operands) if kind == "tensor" else _inside(function, operands, kind)
+        return (
+            function.apply(*operands) if kind == "tensor" else _run_inside(function, operands, kind)
+        )
     if kind == "tensor":
         return apply(node.op, operands, given.params)
     if kind == "float":
         return node.op.forward(*operands, **given.params)
-    return answer(node.op, operands, given.params)
+    return compute(node.op, operands, given.params)
 
 
-def user_function(op: Op) -> type[Function] | None:
+def find_user_function(op: Op) -> type[Function] | None:
     owner = getattr(op.function, "__self__", None)
     return owner if isinstance(owner, type) and issubclass(owner, Function) else None
 
 
-def _inside(function: type[Function], operands: tuple[Numbers, ...], kind: str) -> Numbers:
+def _run_inside(function: type[Function], operands: tuple[Numbers, ...], kind: str) -> Numbers:
     """What the forward of a user's function does, op by op, on numbers of a kind.
 
     It is recorded on floats: for its own derivative no rule of the user's is asked.
@@ -261,7 +263,7 @@ def _inside(function: type[Function], operands: tuple[Numbers, ...], kind: str) 
             constant = kind == "float" or any(out is each for each in context._constant)
             if isinstance(out, Tensor) and out.dtype.kind == "f" and not constant:
                 raise GradcheckError(f"forward of {function.__name__} leaves what is recorded")
-            return _lift(bare(out), kind)
+            return _lift(unwrap(out), kind)
         step = out._step()
         return leaves[step] if step in leaves else replay(
             observer.record(step).above(leaves), leaves, kind
@@ -271,14 +273,14 @@ def _inside(function: type[Function], operands: tuple[Numbers, ...], kind: str) 
 
 
 def _as_float(value: Numbers) -> Numbers:
-    plain = bare(value)
+    plain = unwrap(value)
     if not isinstance(plain, np.ndarray) or plain.dtype != object:
         return plain
     return np.asarray(each(middle, arbs(plain)), dtype=np.float64)
 
 
 def _copy(value: Numbers) -> Numbers:
-    plain = bare(value)
+    plain = unwrap(value)
     return np.array(plain) if isinstance(plain, np.ndarray | np.generic) else plain
 
 
@@ -291,7 +293,7 @@ def _lift(value: Numbers, kind: str) -> Numbers:
     return LIFT[kind](value) if _is_float(value) or isinstance(value, float) else value
 
 
-def _work(node: Node, given: Given) -> int:
+def _count_work(node: Node, given: Given) -> int:
     if node.op.name in PRODUCTS or node.op.name.startswith("conv"):
         sizes = [int(np.size(v)) for v in given.operands[:2]]
         return isqrt(prod(sizes) * given.size) + given.size

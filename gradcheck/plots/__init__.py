@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions.opinion import Case
-from gradcheck.plots.graph import NothingToDraw, dot_text, graph_of, graph_svg
+from gradcheck.plots.graph import NothingToDraw, make_graph, render_graph_file, write_dot
 from gradcheck.problem import Problem
 from gradcheck.training import Reference
 from gradcheck.verdict.consult import Verdict
@@ -34,7 +34,7 @@ class Album:
 
     def __init__(self, directory: Path, ids: Sequence[str]) -> None:
         """Make the directory; the problems come in the order of their ids."""
-        with _writing(directory):
+        with _write_aside(directory):
             directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
         self.stems = iter(tell_apart(ids))
@@ -50,7 +50,7 @@ class Album:
             except GradcheckError as error:
                 self.notes[f"{problem.id}: no picture of {ending[:-4]}: {error}"] = None
                 continue
-            with _writing(file):
+            with _write_aside(file):
                 file.write_text(text, encoding="utf-8", newline="\n")
             self.files.append(file)
 
@@ -60,7 +60,7 @@ class Album:
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _write_aside(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -68,33 +68,35 @@ def _writing(path: Path) -> Iterator[None]:
         raise Unwritable(f"{path}: {error.strerror or error} - {cure}") from error
 
 
-def of_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") -> Iterator[Draft]:
+def draw_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") -> Iterator[Draft]:
     """The graph of a value, every part's V curve; `name` tells one of several values."""
     title = f"{problem.id}, {name}" if name else problem.id
-    graph = cache(lambda: graph_of(f"{title}: the graph", case, problem.program))
-    yield "graph.dot", lambda: dot_text(graph())
-    yield "graph.svg", lambda: graph_svg(graph())
+    graph = cache(lambda: make_graph(f"{title}: the graph", case, problem.program))
+    yield "graph.dot", lambda: write_dot(graph())
+    yield "graph.svg", lambda: render_graph_file(graph())
     if has_matplotlib():
-        from gradcheck.plots.curves import differences_of, differences_svg  # noqa: PLC0415
+        from gradcheck.plots.curves import collect_differences, render_differences  # noqa: PLC0415
 
         for part, safe in zip(case.wrt, tell_apart(case.wrt), strict=True):
-            draw = lambda part=part: differences_svg(title, differences_of(case, verdict, part))
+            draw = lambda part=part: render_differences(
+                title, collect_differences(case, verdict, part)
+            )
             yield f"differences-{safe}.svg", draw
 
 
-def of_training(problem: Problem, reference: Reference) -> Iterator[Draft]:
+def draw_training(problem: Problem, reference: Reference) -> Iterator[Draft]:
     """The trace of every recorded series; graph and V curves of the first backward call."""
     if has_matplotlib():
-        from gradcheck.plots.curves import series_of, trace_svg  # noqa: PLC0415
+        from gradcheck.plots.curves import collect_series, trace_svg  # noqa: PLC0415
 
-        found = list(series_of(reference))
+        found = list(collect_series(reference))
         for one, safe in zip(found, tell_apart(one.name for one in found), strict=True):
             yield f"trace-{safe}.svg", partial(trace_svg, problem.id, one)
     event = next((event for event in reference.events if event.case is not None), None)
     if event is None or event.case is None:
         yield "graph.dot", _refuse
     else:
-        yield from of_case(problem, event.case, event.verdict, event.label)
+        yield from draw_case(problem, event.case, event.verdict, event.label)
 
 
 def _refuse() -> str:

@@ -20,11 +20,11 @@ from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.opinions.floats.blackbox import on_entry
-from gradcheck.opinions.floats.richardson import finite
+from gradcheck.opinions.floats.richardson import evaluate_finite
 from gradcheck.opinions.opinion import Case, Slope
-from gradcheck.plots.graph import NothingToDraw, number
+from gradcheck.plots.graph import NothingToDraw, format_number
 from gradcheck.training import Output, Reference
-from gradcheck.training.outputs import departs, same
+from gradcheck.training.outputs import departs, is_same
 from gradcheck.values import Value
 from gradcheck.verdict.consult import Verdict
 
@@ -99,7 +99,7 @@ class Differences:
     curves: tuple[Curve, ...]
 
 
-def differences_of(case: Case, verdict: Verdict, part: str) -> Differences:
+def collect_differences(case: Case, verdict: Verdict, part: str) -> Differences:
     """The picture of a part's largest entry; raises NothingToDraw where no slope is known."""
     index = _find_steepest(verdict, part)
     f, x = on_entry(case, part, index)
@@ -130,7 +130,6 @@ def _find_steepest(verdict: Verdict, part: str) -> tuple[int, ...]:
 
 
 def _find_sides(verdict: Verdict, part: str, index: tuple[int, ...]) -> dict[str, arb]:
-    """Which quotients have a slope to tend to, and that slope."""
     seen = verdict.opinions["differences"]
     slope = seen.slopes.get((part, index), Slope("smooth", math.nan, math.nan))
     if slope.kind == "kink":
@@ -149,7 +148,7 @@ def _follow_curve(hand: str, f: Function, x: float, slope: arb, steps: Floats) -
 
     def value(t: float) -> float:
         try:
-            return finite(f, t)
+            return evaluate_finite(f, t)
         except GradcheckError:  # the program refuses
             return math.nan
 
@@ -159,22 +158,22 @@ def _follow_curve(hand: str, f: Function, x: float, slope: arb, steps: Floats) -
     return Curve(hand, *np.array(told).reshape(-1, 2).T)
 
 
-def floor_of(found: Differences) -> float:
+def find_floor(found: Differences) -> float:
     """A power of ten below everything that is not zero; zeros are drawn there."""
     least = min((e for c in found.curves for e in c.errors.tolist() if e > 0), default=1e-16)
     return float(10.0 ** (math.ceil(math.log10(least)) - 2))
 
 
-def differences_svg(problem: str, found: Differences) -> str:
+def render_differences(problem: str, found: Differences) -> str:
     which = f", the steepest of {found.entries} entries" if found.entries > 1 else ""
     heading = f"{problem}: difference quotients for d/d{found.label}{which}"
-    said = [f"The slope is {number(found.slope)}"]
-    floor = floor_of(found)
+    said = [f"The slope is {format_number(found.slope)}"]
+    floor = find_floor(found)
     with _open_figure(heading) as figure:
         axes = figure.subplots()
         axes.set(xlabel="step h", ylabel="error of the slope, |quotient − slope|")
         for curve, colour, mark in zip(found.curves, COLOURS, MARKS, strict=False):
-            step, error = (number(each, 2) for each in curve.best)
+            step, error = (format_number(each, 2) for each in curve.best)
             words = f"{QUOTIENTS[curve.hand][0]}: best {error} at h = {step}"
             errors = np.maximum(curve.errors, floor)
             axes.loglog(curve.steps, errors, color=colour, marker=mark, ms=3, lw=1.0, label=words)
@@ -201,10 +200,10 @@ class Series:
     wrong: Output = None
 
 
-def series_of(reference: Reference) -> Iterator[Series]:
+def collect_series(reference: Reference) -> Iterator[Series]:
     made = [r for row in TRAINING for r in reference.make(row)]
     for name, right in reference.trace.recorded.items():
-        wrong = (r for r in made if not same(r.recorded.get(name), right))
+        wrong = (r for r in made if not is_same(r.recorded.get(name), right))
         first = next(wrong, None)
         more = () if first is None else (first.mistake, first.recorded.get(name))
         yield Series(name, right, *more)

@@ -13,9 +13,9 @@ from itertools import count, pairwise
 
 import numpy as np
 
-from gradcheck.documents.document import where_is
-from gradcheck.engine.tape import Leaf, Node, Step, find_outer, pull, reachable, read_saved
-from gradcheck.engine.tensor import bare
+from gradcheck.documents.document import locate_node
+from gradcheck.engine.tape import Leaf, Node, Step, find_outer, list_reachable, pull, read_saved
+from gradcheck.engine.tensor import unwrap
 from gradcheck.errors import GradcheckError
 from gradcheck.language import Program
 from gradcheck.opinions.opinion import Case
@@ -75,12 +75,12 @@ class Graph:
     node_names: bool = True
 
 
-def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Graph:
+def make_graph(heading: str, case: Case, program: Program, most: int = MOST) -> Graph:
     """The tape of a case; raises NothingToDraw where nothing is tracked."""
     tape = record(case)
     if tape is None:
         raise NothingToDraw("the value depends on nothing that requires a gradient")
-    below = reversed(reachable([tape.root]))
+    below = reversed(list_reachable([tape.root]))
     steps = [step for step in below if step in (tape.root, find_outer(step)[0])]
     try:
         with np.errstate(all="ignore"):
@@ -88,14 +88,14 @@ def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Gr
     except RuntimeError as error:  # the engine refuses to go back, in PyTorch's words
         raise NothingToDraw(str(error)) from error
     names = {t._step(): name for name, t in tape.leaves.items() if t.requires_grad}
-    values = {t._step(): bare(t) for t in tape.leaves.values()}
-    values |= {node: bare(given.value) for node, given in tape.given.items()}
+    values = {t._step(): unwrap(t) for t in tape.leaves.values()}
+    values |= {node: unwrap(given.value) for node, given in tape.given.items()}
     nodes = [step for step in steps if isinstance(step, Node)][-most:]
     used = {tape.root, *(step for node in nodes for step, _ in node.next_functions)}
     shown: list[Step] = [s for s in steps if isinstance(s, Leaf) and s in used]
     keys = {step: f"n{k + 1}" for k, step in enumerate([*shown, *nodes])}
     assigned = {
-        program.passage.span(where_is(node.value)): node.targets[0].id
+        program.passage.span(locate_node(node.value)): node.targets[0].id
         for node in ast.walk(program.tree)
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
@@ -106,20 +106,19 @@ def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Gr
         text = " ".join(program.source[slice(*span)].split()) if span else ""
         known = values.get(step), gradients.get(step)
         vertices.append(Vertex(key, isinstance(step, Leaf), step.name(), name, text, *known))
-    edges = tuple(edge for node in nodes for edge in _edges(node, keys, tape.given.get(node)))
+    edges = tuple(edge for node in nodes for edge in _list_edges(node, keys, tape.given.get(node)))
     return Graph(heading, tuple(vertices), edges, len(steps) - len(keys))
 
 
-def _edges(node: Node, keys: Mapping[Step, str], given: Given | None) -> Iterator[GraphEdge]:
-    """One edge an operand that is tracked, if it is drawn."""
+def _list_edges(node: Node, keys: Mapping[Step, str], given: Given | None) -> Iterator[GraphEdge]:
     plain = given is not None and not np.shape(given.value)
     for i, edge in enumerate(node.edges):
         operand = edge if edge is None else find_outer(edge)[0]
         if operand is not None and operand in keys:
-            yield GraphEdge(keys[operand], keys[node], _factor(node, i) if plain else None)
+            yield GraphEdge(keys[operand], keys[node], _find_factor(node, i) if plain else None)
 
 
-def _factor(node: Node, i: int) -> float | None:
+def _find_factor(node: Node, i: int) -> float | None:
     """What a cotangent is multiplied by on its way to a scalar, from one."""
     known = node.forms[i]
     if known is None or known[0]:
@@ -133,7 +132,7 @@ def _factor(node: Node, i: int) -> float | None:
 # -- what stands on it -----------------------------------------------------------------------------
 
 
-def number(value: float, digits: int = DIGITS) -> str:
+def format_number(value: float, digits: int = DIGITS) -> str:
     return f"{value + 0.0:.{digits}g}"
 
 
@@ -143,7 +142,7 @@ def heading_lines(vertex: Vertex) -> list[str]:
     return textwrap.wrap(words, WIDEST, max_lines=MOST_LINES, placeholder=" …")
 
 
-def lines_of(graph: Graph, vertex: Vertex) -> list[str]:
+def list_lines(graph: Graph, vertex: Vertex) -> list[str]:
     """All lines under the heading: PyTorch's name, the value, the gradient."""
     gradient = f"{vertex.name or 'leaf'}.grad" if vertex.leaf else "gradient"
     found = [] if vertex.leaf or not graph.node_names else [vertex.made_by]
@@ -156,9 +155,9 @@ def describe_value(name: str, value: Array | None) -> str:
     if value is None:
         return f"{name} none"
     if not np.ndim(value):
-        return f"{name} {number(float(value))}"
+        return f"{name} {format_number(float(value))}"
     head = f"{name} ({'×'.join(map(str, value.shape))})"
-    entries = [number(float(entry), IN_ARRAYS) for entry in value.flat[:FIRST]]
+    entries = [format_number(float(entry), IN_ARRAYS) for entry in value.flat[:FIRST]]
     for n in range(len(entries), 0, -1):
         more = ", …" if n < value.size else ""
         line = f"{head} [{', '.join(entries[:n])}{more}]"
@@ -169,10 +168,10 @@ def describe_value(name: str, value: Array | None) -> str:
 
 def label_of(graph: Graph, edge: GraphEdge) -> str:
     """`×2`: the gradient is multiplied by the local derivative on its way back."""
-    return f"×{number(edge.factor)}" if graph.solved and edge.factor is not None else ""
+    return f"×{format_number(edge.factor)}" if graph.solved and edge.factor is not None else ""
 
 
-def remarks_of(graph: Graph) -> list[str]:
+def list_remarks(graph: Graph) -> list[str]:
     found = ["Values go down, gradients go up." if graph.solved else "Values go down."]
     if any(label_of(graph, edge) for edge in graph.edges):
         found = ["Values go down; gradients go up, times the local derivative."]
@@ -185,16 +184,16 @@ def remarks_of(graph: Graph) -> list[str]:
 # -- DOT -------------------------------------------------------------------------------------------
 
 
-def dot_text(graph: Graph) -> str:
+def write_dot(graph: Graph) -> str:
     lines = [
         f"digraph {quote([graph.heading])} {{",
-        f"  label={quote([graph.heading, *remarks_of(graph)])};",
+        f"  label={quote([graph.heading, *list_remarks(graph)])};",
         '  labelloc="t";',
         '  node [shape="box", fontname="monospace", fontsize="11"];',
         '  edge [fontname="monospace", fontsize="10"];',
     ]
     for vertex in graph.vertices:
-        label = quote([*heading_lines(vertex), *lines_of(graph, vertex)])
+        label = quote([*heading_lines(vertex), *list_lines(graph, vertex)])
         look = ("filled", "#fdebd0") if vertex.leaf else ("rounded,filled", "#e3eef7")
         width = ', penwidth="2"' if vertex is graph.vertices[-1] else ""
         style = 'style="{}", fillcolor="{}"'.format(*look)
@@ -303,7 +302,7 @@ def _order_levels(graph: Graph, level: Mapping[Place, int]) -> list[list[Place]]
 # -- SVG -------------------------------------------------------------------------------------------
 
 
-def graph_markup(graph: Graph) -> str:
+def render_graph(graph: Graph) -> str:
     """The picture as an `svg` element of a page, with its words for those who listen."""
     body, width, height = _draw(graph)
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width * SCALE:.0f}"'
@@ -311,7 +310,7 @@ def graph_markup(graph: Graph) -> str:
     return f'<svg class="graph" {size} {words}>{body}</svg>'
 
 
-def graph_svg(graph: Graph) -> str:
+def render_graph_file(graph: Graph) -> str:
     """The picture as a file of its own, with its title, words and look."""
     body, width, height = _draw(graph)
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}pt"'
@@ -321,7 +320,7 @@ def graph_svg(graph: Graph) -> str:
 
 
 def _describe(graph: Graph) -> str:
-    nodes = ["; ".join([*heading_lines(v), *lines_of(graph, v)]) for v in graph.vertices]
+    nodes = ["; ".join([*heading_lines(v), *list_lines(graph, v)]) for v in graph.vertices]
     return escape(". ".join([graph.heading, *nodes]))
 
 
@@ -332,7 +331,7 @@ def _draw(graph: Graph) -> tuple[str, float, float]:
     """
     sizes = {vertex.key: _measure(graph, vertex) for vertex in graph.vertices}
     layout = lay_out(graph, {key: wide for key, (wide, _) in sizes.items()}, PAGE - 2 * MARGIN)
-    told = [graph.heading, *textwrap.wrap(" ".join(remarks_of(graph)), LETTERS)]
+    told = [graph.heading, *textwrap.wrap(" ".join(list_remarks(graph)), LETTERS)]
     told = told if graph.heading else []
     width = max([layout.width, *(len(line) * HEAD_LETTER for line in told)]) + 2 * MARGIN
     body, top = list[str](), MARGIN
@@ -355,7 +354,7 @@ def _draw(graph: Graph) -> tuple[str, float, float]:
 
 def _measure(graph: Graph, vertex: Vertex) -> tuple[float, float]:
     """Room for every line, and for what stands side by side above the box."""
-    lines = [*heading_lines(vertex), *lines_of(graph, vertex)]
+    lines = [*heading_lines(vertex), *list_lines(graph, vertex)]
     coming = [len(label_of(graph, edge)) for edge in graph.edges if edge.end == vertex.key]
     abreast = len(coming) * (max(coming, default=0) + 1)
     return max(abreast, *map(len, lines)) * LETTER + 2 * PAD, len(lines) * LINE + 2 * PAD
@@ -400,7 +399,7 @@ def _draw_box(
     rounded = "" if vertex.leaf else f' rx="{ROUND}"'
     yield f'<rect class="{kinds}" {place}{rounded}/>'
     bold = heading_lines(vertex)
-    for k, line in enumerate([*bold, *lines_of(graph, vertex)]):
+    for k, line in enumerate([*bold, *list_lines(graph, vertex)]):
         kind = "name" if k < len(bold) else "said"
         yield _draw_text(x + width / 2, y + PAD + (k + 0.5) * LINE, line, kind)
 

@@ -9,7 +9,7 @@ from math import gcd
 from random import Random
 
 from gradcheck.practice.rules import PIECES, Kind, Rule
-from gradcheck.texts.notation import latex
+from gradcheck.texts.notation import write_latex
 
 WORD = re.compile(r"<(\w+)>")
 TERMS = re.compile(r"\b(\d+)\*x(?:\*\*\d+)? [+-] (\d+)\b(?!\.)")  # 6*x**2 + 3, 6*x - 3*x
@@ -36,7 +36,7 @@ class Candidate:
     inputs: Mapping[str, str]
 
 
-def candidate(rule: Rule, kind: Kind, level: int, random: Random) -> Candidate:
+def draw_candidate(rule: Rule, kind: Kind, level: int, random: Random) -> Candidate:
     """Draw a template of a kind and level, what its words stand for, and the inputs."""
     template = random.choice(kind.levels[level])
     program = expand(template, random)
@@ -44,7 +44,7 @@ def candidate(rule: Rule, kind: Kind, level: int, random: Random) -> Candidate:
         program = expand(template, random)
     names = sorted({n.id for n in ast.walk(ast.parse(program)) if isinstance(n, ast.Name)})
     numbers = random.sample(VALUES, len(VALUES)), random.sample(CONSTANTS, len(CONSTANTS))
-    inputs = {name: _value(name, *numbers) for name in names if name in "axykXYwv"}
+    inputs = {name: _draw_value(name, *numbers) for name in names if name in "axykXYwv"}
     return Candidate(rule, kind, level, program, inputs)
 
 
@@ -62,13 +62,13 @@ def tidy(program: str) -> bool:
     return all(gcd(int(a), int(b)) == 1 for a, b in pairs)
 
 
-def operations(text: str) -> int:
+def count_operations(text: str) -> int:
     """How many operations and functions stand in a text."""
     nodes = ast.walk(ast.parse(text, mode="eval"))
     return sum(isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call) for node in nodes)
 
 
-def _value(name: str, values: list[str], constants: list[str]) -> str:
+def _draw_value(name: str, values: list[str], constants: list[str]) -> str:
     """A short decimal, a small whole number that is no variable, or a shape; no number twice."""
     if name in SHAPES:
         fixed = "" if name in LEAVES else ", requires_grad: false"
@@ -92,31 +92,31 @@ def write_down(
     lines = [
         f"id: {id}",
         f"title: {drawn.rule.title}",
-        f"prompt: {_quote(task(drawn))}",
+        f"prompt: {_quote(write_task(drawn))}",
         f"inputs: {{{inputs}}}",
         f"program: {_quote(drawn.program)}",
     ]
     if right:
-        lines += ["right:", f"  - {_mapping(right)}"]
+        lines += ["right:", f"  - {_write_mapping(right)}"]
     if wrong:
         lines += ["wrong:"]
-        lines += [f"  - {{answer: {_mapping({p: a})}, mistake: {m}}}" for p, a, m in wrong]
+        lines += [f"  - {{answer: {_write_mapping({p: a})}, mistake: {m}}}" for p, a, m in wrong]
     return "".join(f"{line}\n" for line in lines)
 
 
-def task(drawn: Candidate) -> str:
+def write_task(drawn: Candidate) -> str:
     """What the student reads: the function as mathematics, and by what to differentiate."""
     by = [f"${name}$" for name in drawn.inputs if name in LEAVES]
     fixed = [f"${name}$" for name in drawn.inputs if name not in LEAVES]
     several = "partial derivatives" if len(by) > 1 else "derivative"
     kind = "gradient" if any("shape" in value for value in drawn.inputs.values()) else several
-    words = f"Give the {kind} of ${latex(drawn.program)}$ by {_and(by)}."
+    words = f"Give the {kind} of ${write_latex(drawn.program)}$ by {_join_names(by)}."
     if not fixed:
         return words
-    return f"{words} {_and(fixed)} {'are constants' if len(fixed) > 1 else 'is a constant'}."
+    return f"{words} {_join_names(fixed)} {'are constants' if len(fixed) > 1 else 'is a constant'}."
 
 
-def _and(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     """`x`, `x and y`, `x, y and z`."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
@@ -126,7 +126,7 @@ def to_set(title: str, entries: Sequence[str]) -> str:
     return "".join([f"title: {title}\nproblems:\n", *(f"  - {block}\n" for block in blocks)])
 
 
-def _mapping(texts: Mapping[str, str]) -> str:
+def _write_mapping(texts: Mapping[str, str]) -> str:
     return "{" + ", ".join(f"{name}: {_quote(text)}" for name, text in texts.items()) + "}"
 
 

@@ -8,19 +8,19 @@ import numpy as np
 
 from gradcheck.diagnosis import Diagnosis, explain
 from gradcheck.diagnosis.acts import Made
-from gradcheck.diagnosis.line import ScalarLine, lines
+from gradcheck.diagnosis.line import ScalarLine, derive_lines
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import DIAGNOSTIC, Key, key
+from gradcheck.grading.key import DIAGNOSTIC, Key, make_key
 from gradcheck.mistakes.calculus import constant_added
 from gradcheck.mistakes.whole_answer import brackets_missing
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.practice.answers import mistaken
+from gradcheck.practice.answers import write_mistaken
 from gradcheck.practice.drawing import (
     LONGEST_ANSWER,
     LONGEST_FUNCTION,
     Candidate,
-    operations,
+    count_operations,
     write_down,
 )
 from gradcheck.problem import Problem, ProblemSet, load_text
@@ -28,29 +28,29 @@ from gradcheck.problem import Problem, ProblemSet, load_text
 CONSTANT = 2.0  # that is added to a derivative
 
 
-def names(ready: Key, mistake: str) -> bool:
+def is_named(ready: Key, mistake: str) -> bool:
     """Whether the mistake can be made here, and every answer that it gives is named after it."""
-    made = acts(ready, mistake)
+    made = list_acts(ready, mistake)
     return bool(made) and all(
-        mistake in mistakes_named(d) for each in made for d in _describe(ready, each)
+        mistake in list_named(d) for each in made for d in _describe(ready, each)
     )
 
 
-def alone(ready: Key, made: Made) -> bool:
+def is_alone(ready: Key, made: Made) -> bool:
     """Whether nothing that tells as much gives the same answer."""
     said = list(_describe(ready, made))
     own = {made.mistake.id}
     return bool(said) and all({h.mistake.id for h in each.hypotheses} == own for each in said)
 
 
-def acts(ready: Key, mistake: str) -> list[Made]:
+def list_acts(ready: Key, mistake: str) -> list[Made]:
     """The ways to make a mistake at one place that show in this problem."""
     made = [m for m in ready.mistaken.made if m.mistake.id == mistake and not m.everywhere]
     found = [m for m in made if all(np.all(np.isfinite(a)) for at in m.at for a in at.values())]
     return [*found, _shift(ready)] if mistake == constant_added.id else found
 
 
-def mistakes_named(found: Diagnosis | None) -> set[str]:
+def list_named(found: Diagnosis | None) -> set[str]:
     """The mistakes that a diagnosis names alone, in either family's words."""
     fitting = () if found is None else (*found.hypotheses, *found.beneath)
     return {h.mistake.id for h in fitting if h.with_ is None}
@@ -63,7 +63,6 @@ def _shift(ready: Key) -> Made:
 
 
 def _describe(ready: Key, made: Made) -> Iterator[Diagnosis]:
-    """What is said of the answer to each part that the act changes."""
     for part in ready.mistaken.right[0]:
         found = explain(ready.mistaken, part, [at[part] for at in made.at])
         if found != Diagnosis("unnamed"):
@@ -98,39 +97,45 @@ class Exercise:
 
     def names(self, mistake: str) -> bool:
         """Whether the mistake can be made here, and every answer that it gives is named so."""
-        return names(self.ready, mistake)
+        return is_named(self.ready, mistake)
 
     def names_alone(self, mistake: str) -> bool:
         """Whether some answer that the mistake gives is given by no other mistake."""
         if mistake == brackets_missing.id:
-            return any(_without_brackets(self.ready, text) for text in _right(self.ready).values())
-        return any(alone(self.ready, made) for made in acts(self.ready, mistake))
+            return any(
+                _without_brackets(self.ready, text) for text in _write_right(self.ready).values()
+            )
+        return any(is_alone(self.ready, made) for made in list_acts(self.ready, mistake))
 
 
-def exercise(drawn: Candidate, id: str) -> Exercise | None:
+def make_exercise(drawn: Candidate, id: str) -> Exercise | None:
     """The candidate as an exercise; None where it is too long, in doubt, or hides its mistakes."""
-    if operations(drawn.program) > LONGEST_FUNCTION[drawn.level]:
+    if count_operations(drawn.program) > LONGEST_FUNCTION[drawn.level]:
         return None
     try:
-        ready = key(load_text(write_down(drawn, id)).problems[0])
-        right = _right(ready)
-        if not _short(right, drawn.level) or not _is_judged_right(ready, right) or _odd(ready):
+        ready = make_key(load_text(write_down(drawn, id)).problems[0])
+        right = _write_right(ready)
+        if (
+            not _is_short(right, drawn.level)
+            or not _is_judged_right(ready, right)
+            or _is_odd(ready)
+        ):
             return None
-        if not all(names(ready, mistake) for mistake in drawn.kind.mistakes):
+        if not all(is_named(ready, mistake) for mistake in drawn.kind.mistakes):
             return None
     except (GradcheckError, ArithmeticError, ValueError):
         return None
-    wrong = list(_wrong(ready, drawn.kind.mistakes, right))
+    wrong = list(_list_wrong(ready, drawn.kind.mistakes, right))
     if not wrong or len({text for _, text, _ in wrong}) < len(wrong):
         return None  # two mistakes of the rule give one answer
     return Exercise(drawn, ready, write_down(drawn, id, right, wrong))
 
 
-def _short(right: Mapping[str, str], level: int) -> bool:
-    return all(operations(text) <= LONGEST_ANSWER[level] for text in right.values())
+def _is_short(right: Mapping[str, str], level: int) -> bool:
+    return all(count_operations(text) <= LONGEST_ANSWER[level] for text in right.values())
 
 
-def _odd(ready: Key) -> bool:
+def _is_odd(ready: Key) -> bool:
     """Whether a slope at the given point is 0, or has more digits than anybody writes."""
     slopes = ready.mistaken.right[0].values()
     return any(np.any((np.abs(g) > LARGEST) | (np.abs(g) < SMALLEST)) for g in slopes)
@@ -147,51 +152,50 @@ def _is_judged_right(ready: Key, right: Mapping[str, str]) -> bool:
 # -- right and wrong answers -----------------------------------------------------------------------
 
 
-def _line(ready: Key) -> ScalarLine | None:
-    """The straight line of a problem that has one path."""
-    found = lines([ready.case(k) for k in range(min(DIAGNOSTIC, len(ready.points)))])
+def _find_line(ready: Key) -> ScalarLine | None:
+    found = derive_lines([ready.case(k) for k in range(min(DIAGNOSTIC, len(ready.points)))])
     return found[0][1] if len(found) == 1 else None
 
 
-def _right(ready: Key) -> dict[str, str]:
+def _write_right(ready: Key) -> dict[str, str]:
     """The derivative by each input as a text; empty where there is none to be written."""
     if any(ready.problem.inputs[name].shape for name in ready.problem.wrt):
-        return _of_arrays(ready)
+        return _write_arrays(ready)
     forms = symbolic(ready.case(0)).closed
     return {name: str(np.asarray(form).item()) for name, form in forms.items() if form is not None}
 
 
-def _of_arrays(ready: Key) -> dict[str, str]:
+def _write_arrays(ready: Key) -> dict[str, str]:
     """The gradients of arrays as NumPy text, all or none."""
-    from gradcheck.texts.forms import matrix_forms  # noqa: PLC0415
+    from gradcheck.texts.forms import write_matrix_forms  # noqa: PLC0415
 
     judged = ready.verdicts[0].opinions["reverse"].gradients
-    found = matrix_forms(ready.problem, ready.points[0], judged)
+    found = write_matrix_forms(ready.problem, ready.points[0], judged)
     return dict(found) if len(found) == len(ready.problem.wrt) else {}
 
 
-def _wrong(
+def _list_wrong(
     ready: Key, mistakes: Sequence[str], right: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str]]:
     """(part, answer, mistake): a text for each mistake that has one and is named in it."""
     part = ready.problem.parts[0]
     used: set[str] = set()
     for mistake in mistakes:
-        texts = list(_texts(ready, mistake, list(right.values())))
+        texts = list(_list_texts(ready, mistake, list(right.values())))
         for text in sorted(texts, key=used.__contains__):
-            if mistake in mistakes_named(judge(ready, part, text).diagnosis):
+            if mistake in list_named(judge(ready, part, text).diagnosis):
                 yield part.name, text, mistake
                 used.add(text)
                 break
 
 
-def _texts(ready: Key, mistake: str, right: Sequence[str]) -> Iterator[str]:
+def _list_texts(ready: Key, mistake: str, right: Sequence[str]) -> Iterator[str]:
     """Answers to the first part that the mistake gives: of a rule on the line, or of the whole."""
     if mistake in WHOLE:
         yield WHOLE[mistake](right)
-    line = _line(ready)
-    for made in acts(ready, mistake) if line is not None else ():
-        text = "" if made.rule is None or line is None else mistaken(line, made.rule)
+    line = _find_line(ready)
+    for made in list_acts(ready, mistake) if line is not None else ():
+        text = "" if made.rule is None or line is None else write_mistaken(line, made.rule)
         if text:
             yield text
 
@@ -199,16 +203,16 @@ def _texts(ready: Key, mistake: str, right: Sequence[str]) -> Iterator[str]:
 def _without_brackets(ready: Key, right: str) -> bool:
     """Whether the right answer without one pair of its brackets is found to be just that."""
     for start in (k for k, letter in enumerate(right) if letter == "("):
-        end = _closing(right, start)
+        end = _find_closing(right, start)
         text = f"{right[:start]}{right[start + 1 : end]}{right[end + 1 :]}"
         applied = start > 0 and right[start - 1].isalnum()
         said = None if applied else judge(ready, ready.problem.parts[0], text).diagnosis
-        if mistakes_named(said) == {brackets_missing.id}:
+        if list_named(said) == {brackets_missing.id}:
             return True
     return False
 
 
-def _closing(text: str, start: int) -> int:
+def _find_closing(text: str, start: int) -> int:
     depth = 0
     for k in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[k], 0)

@@ -5,8 +5,8 @@ from itertools import count, product
 from random import Random
 
 from gradcheck.errors import GradcheckError
-from gradcheck.practice.drawing import candidate
-from gradcheck.practice.exercise import Exercise, exercise
+from gradcheck.practice.drawing import draw_candidate
+from gradcheck.practice.exercise import Exercise, make_exercise
 from gradcheck.practice.rules import BY_NAME, LEVELS, RULES, Kind, Rule
 from gradcheck.problem import ProblemSet
 
@@ -15,23 +15,20 @@ TRIES = 60  # candidates for one problem
 LOOKED = 20  # candidates of one kind and level, where a certain mistake has to show
 
 
-def exercises(
-    rules: Sequence[str] = (),
-    level: int | None = None,
-    seed: int = 0,
-    reveals: str = "",
+def generate_exercises(
+    rules: Sequence[str] = (), level: int | None = None, seed: int = 0, reveals: str = ""
 ) -> Iterator[Exercise]:
     """Exercises until no more is found, the rules in turn; no function comes twice.
 
     `level` None goes up from 1 to 3 and starts again. `reveals` is a mistake that each must name.
     Raises GradcheckError where a rule is unknown.
     """
-    chosen = [_rule(name) for name in rules] or _revealing(reveals) or list(RULES)
+    chosen = [_find_rule(name) for name in rules] or _find_revealing(reveals) or list(RULES)
     levels = LEVELS if level is None else (level,)
     seen: set[str] = set()
     vain = 0
-    for number, (rule, each) in enumerate(_turns(chosen, levels)):
-        made = _one(rule, each, f"{seed}/{number}", reveals, seen)
+    for number, (rule, each) in enumerate(_take_turns(chosen, levels)):
+        made = _generate_one(rule, each, f"{seed}/{number}", reveals, seen)
         if made is not None:
             seen.add(made.candidate.program)
             yield made
@@ -63,23 +60,22 @@ def next_problem(mistake: str, seed: int = 0) -> ProblemSet | None:
     ['log(4*x + 7)']
     """
     random = Random(f"gradcheck-next/{mistake}/{seed}")
-    for rule, kind, level in _places(mistake, random):
+    for rule, kind, level in _list_places(mistake, random):
         for _ in range(LOOKED):
-            drawn = candidate(rule, kind, level, random)
-            made = exercise(drawn, f"{rule.name}-{random.getrandbits(32):08x}")
+            drawn = draw_candidate(rule, kind, level, random)
+            made = make_exercise(drawn, f"{rule.name}-{random.getrandbits(32):08x}")
             if made is not None and made.names_alone(mistake):
                 return made.set
     return None
 
 
-def _rule(name: str) -> Rule:
+def _find_rule(name: str) -> Rule:
     if name not in BY_NAME:
         raise GradcheckError(f"no rule is called {name} - one of {', '.join(BY_NAME)}")
     return BY_NAME[name]
 
 
-def _revealing(mistake: str) -> list[Rule]:
-    """The rules in whose problems a mistake is at home."""
+def _find_revealing(mistake: str) -> list[Rule]:
     return [rule for rule in RULES if any(_knows(kind, mistake) for kind in rule.kinds)]
 
 
@@ -87,28 +83,28 @@ def _knows(kind: Kind, mistake: str) -> bool:
     return mistake in kind.mistakes or mistake in kind.also
 
 
-def _turns(rules: Sequence[Rule], levels: Sequence[int]) -> Iterator[tuple[Rule, int]]:
-    """The rules in turn, at each level before the next."""
+def _take_turns(rules: Sequence[Rule], levels: Sequence[int]) -> Iterator[tuple[Rule, int]]:
     for k in count():
         for rule in rules:
             yield rule, levels[k % len(levels)]
 
 
-def _one(rule: Rule, level: int, name: str, reveals: str, seen: set[str]) -> Exercise | None:
-    """The first candidate that is an exercise and new."""
+def _generate_one(
+    rule: Rule, level: int, name: str, reveals: str, seen: set[str]
+) -> Exercise | None:
     random = Random(f"gradcheck-practice/{rule.name}/{level}/{name}")
     kinds = [kind for kind in rule.kinds if _knows(kind, reveals)] or list(rule.kinds)
     for _ in range(TRIES):
-        drawn = candidate(rule, random.choice(kinds), level, random)
+        drawn = draw_candidate(rule, random.choice(kinds), level, random)
         if drawn.program in seen:
             continue
-        made = exercise(drawn, f"{rule.name}-{level}-{random.getrandbits(24):06x}")
+        made = make_exercise(drawn, f"{rule.name}-{level}-{random.getrandbits(24):06x}")
         if made is not None and (not reveals or made.names(reveals)):
             return made
     return None
 
 
-def _places(mistake: str, random: Random) -> Iterator[tuple[Rule, Kind, int]]:
+def _list_places(mistake: str, random: Random) -> Iterator[tuple[Rule, Kind, int]]:
     """Kinds and levels to be searched: where it belongs first, the easier before the harder."""
     kinds = [(rule, kind) for rule in RULES for kind in rule.kinds if _knows(kind, mistake)]
     random.shuffle(kinds)

@@ -34,7 +34,7 @@ class Rule:
 _FILE: Any = read_yaml((files("gradcheck") / "practice" / "rules.yaml").read_bytes()).value
 
 
-def _kind(said: Mapping[str, Sequence[str]]) -> Kind:
+def _make_kind(said: Mapping[str, Sequence[str]]) -> Kind:
     groups = _FILE["groups"]
     named = {
         key: tuple(id for name in said.get(key, ()) for id in groups.get(name, (name,)))
@@ -45,6 +45,7 @@ def _kind(said: Mapping[str, Sequence[str]]) -> Kind:
 
 PIECES: Mapping[str, Sequence[str]] = _FILE["pieces"]
 RULES = tuple(
-    Rule(each["name"], each["title"], tuple(map(_kind, each["kinds"]))) for each in _FILE["rules"]
+    Rule(each["name"], each["title"], tuple(map(_make_kind, each["kinds"])))
+    for each in _FILE["rules"]
 )
 BY_NAME: Mapping[str, Rule] = {rule.name: rule for rule in RULES}

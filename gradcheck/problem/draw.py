@@ -28,12 +28,12 @@ from math import prod
 
 import numpy as np
 
-from gradcheck.documents.document import where_is
+from gradcheck.documents.document import locate_node
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import watching
-from gradcheck.engine.tensor import bare
+from gradcheck.engine.tensor import unwrap
 from gradcheck.errors import Complaint, GradcheckError, TextError
-from gradcheck.language import executing
+from gradcheck.language import locate_running
 from gradcheck.opinions.opinion import NotScalar, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
@@ -72,7 +72,7 @@ LARGE = 2_000
 """Entries of all inputs beyond which no path is asked for: it is too long to be told apart."""
 
 
-def given_point(problem: Problem) -> Point:
+def draw_given_point(problem: Problem) -> Point:
     """The point that the file states; inputs given only by shape are drawn to fit.
 
     Raises TextError where the program fails at every point, GradcheckError where it has no value.
@@ -81,8 +81,8 @@ def given_point(problem: Problem) -> Point:
     drawn = [i for i in problem.inputs.values() if i.value is None]
     if not drawn:
         return fixed
-    for point in candidates(fixed, drawn, problem.seed, SCALES * TRIES):
-        if path_at(problem, point) is not None:
+    for point in draw_candidates(fixed, drawn, problem.seed, SCALES * TRIES):
+        if find_path(problem, point) is not None:
             return point
     if problem.value_on("float", point) is None:
         raise without_value(problem)
@@ -92,7 +92,7 @@ def given_point(problem: Problem) -> Point:
     )
 
 
-def further_points(problem: Problem, count: int) -> list[Point]:
+def draw_further_points(problem: Problem, count: int) -> list[Point]:
     """Other points for comparing formulas: what is differentiated or drawn varies.
 
     Enough of them; of a program that branches, also after a fair look at its paths.
@@ -100,9 +100,9 @@ def further_points(problem: Problem, count: int) -> list[Point]:
     fixed, varying = split(problem)
     explored = EXPLORED[sum(int(np.prod(i.shape)) for i in varying) <= SMALL]
     found: dict[Path, list[Point]] = {}
-    tried = _all_candidates(problem, fixed, varying, TRIES * count) if varying else ()
+    tried = _draw_all_candidates(problem, fixed, varying, TRIES * count) if varying else ()
     for n, point in enumerate(tried):
-        path = path_at(problem, point, write=n == 0 or any(found))
+        path = find_path(problem, point, write=n == 0 or any(found))
         if path is not None:
             found.setdefault(path, []).append(point)
         fair = n + 1 >= explored or not any(found) or len(found) >= count
@@ -112,15 +112,15 @@ def further_points(problem: Problem, count: int) -> list[Point]:
     return [point for point in dealt if point is not None][:count]
 
 
-def far_points(problem: Problem, count: int) -> list[Point]:
+def draw_far_points(problem: Problem, count: int) -> list[Point]:
     """Points on unusual scales, where they lie in the domain."""
     fixed, varying = split(problem)
-    tried = candidates(fixed, varying, problem.seed_of_points + 2, FAR * 2 if varying else ())
-    inside = (point for point in tried if path_at(problem, point, write=False) is not None)
+    tried = draw_candidates(fixed, varying, problem.seed_of_points + 2, FAR * 2 if varying else ())
+    inside = (point for point in tried if find_path(problem, point, write=False) is not None)
     return list(islice(inside, count))
 
 
-def points_near(problem: Problem, numbers: Sequence[Fraction]) -> Iterator[Point]:
+def draw_points_near(problem: Problem, numbers: Sequence[Fraction]) -> Iterator[Point]:
     """Points at which inputs lie close to numbers that stand in some text, on both sides."""
     scales = [
         (float(number) - offset, float(number) + offset)
@@ -128,10 +128,10 @@ def points_near(problem: Problem, numbers: Sequence[Fraction]) -> Iterator[Point
         for number in numbers
         for _ in range(4)
     ]
-    return candidates(*split(problem), problem.seed_of_points + 3, scales)
+    return draw_candidates(*split(problem), problem.seed_of_points + 3, scales)
 
 
-def path_at(problem: Problem, point: Point, *, write: bool = True) -> Path | None:
+def find_path(problem: Problem, point: Point, *, write: bool = True) -> Path | None:
     """The comparisons taken at a point; None outside the domain or at a tie.
 
     Without `write` all paths look alike. Where the value is no number any point does: what is
@@ -147,11 +147,11 @@ def path_at(problem: Problem, point: Point, *, write: bool = True) -> Path | Non
             return ()
     if found is None or found.abstains:
         found = reverse(problem.case(point), samples=1)
-        return () if not found.abstains and _finite(found) else None
-    return found.conditions if found.ties == 0 and _finite(found) else None
+        return () if not found.abstains and _is_finite(found) else None
+    return found.conditions if found.ties == 0 and _is_finite(found) else None
 
 
-def decimals(rng: np.random.Generator, scale: Scale, shape: tuple[int, ...]) -> Array:
+def draw_decimals(rng: np.random.Generator, scale: Scale, shape: tuple[int, ...]) -> Array:
     """Uniform numbers of two decimals (or four, in a narrow interval), as exact Fractions."""
     low, high = scale
     units = 100 if high - low >= 0.5 else PLACES
@@ -168,13 +168,13 @@ def split(problem: Problem) -> tuple[dict[str, Value], list[Input]]:
     return fixed, [i for i in problem.inputs.values() if i.varies]
 
 
-def _all_candidates(
+def _draw_all_candidates(
     problem: Problem, fixed: Params, varying: Sequence[Input], count: int
 ) -> Iterator[Point]:
     """The usual scales; every now and then a point close to a number in the program's text."""
-    near = points_near(problem, find_numbers(problem.program.tree))
+    near = draw_points_near(problem, find_numbers(problem.program.tree))
     scales = list(islice(cycle(SCALES), count))
-    for n, point in enumerate(candidates(fixed, varying, problem.seed_of_points + 1, scales)):
+    for n, point in enumerate(draw_candidates(fixed, varying, problem.seed_of_points + 1, scales)):
         yield point
         if n % len(SCALES) == len(SCALES) - 1:
             yield from (found for found, _ in zip(near, range(NEARBY), strict=False))
@@ -190,15 +190,15 @@ def find_numbers(tree: ast.AST) -> list[Fraction]:
     return [value for value in found if 2 < abs(value) < 10**9][:NEARBY]
 
 
-def candidates(
+def draw_candidates(
     fixed: Params, drawn: Sequence[Input], seed: int, scales: Iterable[Scale]
 ) -> Iterator[Point]:
     rng = np.random.default_rng(seed)
     for scale in scales:
-        yield {**fixed, **{i.name: decimals(rng, scale, i.shape) for i in drawn}}
+        yield {**fixed, **{i.name: draw_decimals(rng, scale, i.shape) for i in drawn}}
 
 
-def _finite(opinion: Opinion) -> bool:
+def _is_finite(opinion: Opinion) -> bool:
     finite = opinion.value is not None and opinion.value.finite
     return finite and all(g.finite for g in opinion.gradients.values())
 
@@ -212,7 +212,7 @@ def check_value(problem: Problem, point: Point) -> None:
 
     def look(row: Op, y: Value) -> Value:
         if not lost and not np.all(np.isfinite(y)):
-            lost.append((row, executing()))
+            lost.append((row, locate_running()))
         return y
 
     inputs = {
@@ -220,12 +220,12 @@ def check_value(problem: Problem, point: Point) -> None:
         for name, value in point.items()
     }
     with watching(disturb=look):
-        value = bare(problem.value_on("tensor", inputs))
+        value = unwrap(problem.value_on("tensor", inputs))
     if value is None:
         raise without_value(problem)
     if isinstance(value, str | bytes | dict | set):
         words = f"the value is of the type {type(value).__name__}, not a number or an array of them"
-        raise _refusal(problem, words, LAST)
+        raise _make_refusal(problem, words, LAST)
     _check_shape(problem, np.shape(value))
     if not np.all(np.isfinite(np.asarray(value, dtype=np.float64))):
         row, span = lost[0] if lost else (None, None)
@@ -235,7 +235,7 @@ def check_value(problem: Problem, point: Point) -> None:
         if isinstance(domain, Interval) and domain != Interval(-np.inf, np.inf):
             cure = f"choose inputs that keep its argument between {domain.low:g} and"
             cure += f" {domain.high:g}"
-        raise _refusal(problem, words, cure, span or (0, 1))
+        raise _make_refusal(problem, words, cure, span or (0, 1))
 
 
 def _check_shape(problem: Problem, shape: tuple[int, ...]) -> None:
@@ -252,7 +252,7 @@ def _check_shape(problem: Problem, shape: tuple[int, ...]) -> None:
             cure = "write sum(...) around it, or ask for one entry"
         elif problem.order == 1:
             cure += "; `jacobian: true` asks for all of them"
-        raise _refusal(problem, words, cure)
+        raise _make_refusal(problem, words, cure)
 
 
 LAST = "let the last line be an expression: the value"
@@ -260,14 +260,14 @@ LAST = "let the last line be an expression: the value"
 
 def without_value(problem: Problem) -> TextError:
     """That the program's last line has no value."""
-    return _refusal(problem, "the program ends without a value", LAST)
+    return _make_refusal(problem, "the program ends without a value", LAST)
 
 
-def _refusal(
+def _make_refusal(
     problem: Problem, words: str, cure: str, span: tuple[int, int] | None = None
 ) -> TextError:
     """A complaint at a span of the program's text, or at its last line."""
-    passage, where = problem.program.passage, where_is(problem.program.tree.body[-1])
+    passage, where = problem.program.passage, locate_node(problem.program.tree.body[-1])
     if span is not None:
         line = passage.source.count("\n", 0, span[0]) + 1
         text, first = passage.lines[line - 1], passage.starts[line - 1]
@@ -287,29 +287,29 @@ ARGUMENT = re.compile(r"(?:[_^}]|\\[A-Za-z]+)\Z")  # what LaTeX takes an argumen
 def draw(problem: Problem, student: str, k: int = 0) -> Draw:
     """The k-th draw for a student."""
     return tuple(
-        _number(plain(student), problem.id, name, k) % len(values)
+        _draw_number(fold_name(student), problem.id, name, k) % len(values)
         for name, values in problem.choices.items()
     )
 
 
-def plain(name: str) -> str:
+def fold_name(name: str) -> str:
     """A name as it counts for drawing."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def _number(*words: str | int) -> int:
+def _draw_number(*words: str | int) -> int:
     text = "\n".join(map(str, (FORMAT, *words)))
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8], "big")
 
 
-def possible(problem: Problem) -> int:
+def count_possible(problem: Problem) -> int:
     """How many variants could be drawn."""
     return prod(len(values) for values in problem.choices.values())
 
 
 def sample_draws(problem: Problem, most: int) -> list[Draw]:
     """Different draws that stand for all of them: all, where there are not more than `most`."""
-    total = possible(problem)
+    total = count_possible(problem)
     if total <= most:
         return [_unpack(problem, k) for k in range(total)]
     found = dict.fromkeys(draw(problem, f"sample {k}", k) for k in islice(count(), 20 * most))
@@ -336,7 +336,7 @@ def with_draw(problem: Problem, drawn: Draw) -> Problem:
         name: replace(each, value=values[name]) if name in values else each
         for name, each in problem.inputs.items()
     }
-    variant = {name: readable(value) for name, value in values.items()}
+    variant = {name: write_readable(value) for name, value in values.items()}
     return replace(
         problem,
         inputs=inputs,
@@ -351,7 +351,9 @@ def draw_of(problem: Problem) -> Draw:
     if not problem.variant:
         return ()
     given = problem.choices.items()
-    return tuple([*map(readable, values)].index(problem.variant[name]) for name, values in given)
+    return tuple(
+        [*map(write_readable, values)].index(problem.variant[name]) for name, values in given
+    )
 
 
 def fill(text: str, variant: Params) -> str:
@@ -371,12 +373,12 @@ def fill(text: str, variant: Params) -> str:
     return MARK.sub(value, text)
 
 
-def title_of(problem: Problem) -> str:
+def write_title(problem: Problem) -> str:
     """The title of a problem that is listed: where numbers are drawn, with their letters."""
     return fill(problem.title or problem.id, {name: name for name in problem.choices})
 
 
-def readable(value: Array) -> Value:
+def write_readable(value: Array) -> Value:
     """Exact numbers as JSON has them: whole ones as such, others as decimals, in nested lists."""
 
     def plain_number(entry: Value) -> Value:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gradcheck.answers import read_formula
 from gradcheck.answers.calls import BASED
-from gradcheck.answers.tokens import in_plain
+from gradcheck.answers.tokens import write_plainly
 from gradcheck.documents import Document, read_yaml
 from gradcheck.errors import Complaint, TextError
 from gradcheck.language import Program, check_program
@@ -24,9 +24,9 @@ from gradcheck.problem.record import (
     Part,
     Problem,
     ProblemSet,
-    exact_array,
-    too_large,
-    unnameable,
+    explain_too_large,
+    explain_unnameable,
+    read_exact_array,
 )
 from gradcheck.values import Value
 
@@ -41,11 +41,7 @@ def load(path: str | Path) -> ProblemSet:
 
 
 def load_text(text: str | bytes, file: str = "") -> ProblemSet:
-    from gradcheck.problem.model import (  # noqa: PLC0415 - a question needs no pydantic
-        ProblemModel,
-        SetModel,
-        check,
-    )
+    from gradcheck.problem.model import ProblemModel, SetModel, check  # noqa: PLC0415 - a question needs no pydantic
     from gradcheck.problem.section import Section  # noqa: PLC0415
 
     document = read_yaml(text, file)
@@ -125,16 +121,16 @@ KNOWN = (VOCABULARY.callables() - LETTERS) | VOCABULARY.constants | VOCABULARY.c
 CURE = "write x=2, 'x=[1, 2, 3]', or X=3x2 for an array that is drawn"
 
 
-def question(expression: str, given: Sequence[str], wrt: Sequence[str] = ()) -> Problem:
+def make_question(expression: str, given: Sequence[str], wrt: Sequence[str] = ()) -> Problem:
     """The problem that asks for an expression's gradient by `wrt`, or by all inputs.
 
     `given` are texts like `x=2`; a name without a value is a number that is drawn. An expression
     may be a program or typed mathematics (`x^3 + 2sin x`). Raises TextError.
     """
-    inputs = {each.name: each for each in map(_input, given)}
+    inputs = {each.name: each for each in map(_read_input, given)}
     if "d" not in inputs and (derived := DERIVED.match(expression)):
         expression, wrt = expression[derived.end() :], wrt or [derived[1]]
-    program = _program(expression, inputs)
+    program = _read_program(expression, inputs)
     free = sorted(_find_needed(program.tree) - inputs.keys())
     inputs |= {name: Input(name, None, (), True) for name in free}
     for name in wrt:
@@ -149,23 +145,23 @@ def question(expression: str, given: Sequence[str], wrt: Sequence[str] = ()) -> 
     return Problem(ID, "", "", inputs, program, asked, parts)
 
 
-def _input(text: str) -> Input:
+def _read_input(text: str) -> Input:
     """`x=2`, `W=[[1, 2], [3, 4]]`, or `X=3x2`: the shape of an array that is drawn."""
     name, equals, value = (part.strip() for part in text.partition("="))
-    if not equals or unnameable(name):
+    if not equals or explain_unnameable(name):
         raise TextError([Complaint(f"`{text}` is not NAME=VALUE", CURE)])
     if SHAPE.fullmatch(value):
         shape = tuple(int(size) for size in value.split("x") if size)
-        if words := too_large(shape):
+        if words := explain_too_large(shape):
             raise TextError([Complaint(f"{name}: {words}", "make it smaller")])
         return Input(name, None, shape, True)
-    array = exact_array(read_yaml(value or "''").value)
+    array = read_exact_array(read_yaml(value or "''").value)
     if array is None:
         raise TextError([Complaint(f"{name}: a number, a list or a shape was expected", CURE)])
     return Input(name, array, array.shape, True)
 
 
-def _program(text: str, inputs: Mapping[str, Input]) -> Program:
+def _read_program(text: str, inputs: Mapping[str, Input]) -> Program:
     """A checked program in these names and whatever else it needs; or typed mathematics, so read.
 
     The complaint is that of the spelling which the text seems to be in.
@@ -173,10 +169,10 @@ def _program(text: str, inputs: Mapping[str, Input]) -> Program:
     try:
         tree = ast.parse(text.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _formula(text, inputs)
+        return _read_formula(text, inputs)
     needed = _find_needed(tree)
-    if _is_typed(tree, {*inputs, *needed}) or any(_argument(name) != name for name in needed):
-        return _formula(text, inputs)
+    if _is_typed(tree, {*inputs, *needed}) or any(_read_argument(name) != name for name in needed):
+        return _read_formula(text, inputs)
     return _check(text.strip(), {*inputs, *needed})
 
 
@@ -201,11 +197,11 @@ def _is_typed_call(call: ast.Call, names: Collection[str]) -> bool:
             return isinstance(call.func, ast.Constant | ast.BinOp)
 
 
-def _formula(text: str, inputs: Mapping[str, Input]) -> Program:
+def _read_formula(text: str, inputs: Mapping[str, Input]) -> Program:
     """Typed mathematics as a program; names that were not given are numbers, from the text."""
     if "\n" in text.strip():
         return _check(text, inputs)
-    free = {name: Input(name, None, (), True) for name in _words(in_plain(text).text)}
+    free = {name: Input(name, None, (), True) for name in _list_words(write_plainly(text).text)}
     for known in (inputs, free | dict(inputs)):
         try:
             read = read_formula(text, names=known, functions=FUNCTIONS)
@@ -231,14 +227,14 @@ def _find_needed(tree: ast.Module) -> set[str]:
     return {node.id for node in names if id(node) not in called} - made - KNOWN
 
 
-def _words(text: str) -> set[str]:
+def _list_words(text: str) -> set[str]:
     """The names in typed mathematics: `sinx` has x, `log_a` has a, LaTeX's commands have none."""
     words = WORD.findall(BELOW.sub(r"_\1", COMMAND.sub(" ", text)))
     bases = [found[1] for word in words if (found := BASED.fullmatch(word)) and word not in KNOWN]
     strange = (w for w in (*words, *bases) if w not in KNOWN and not BASED.fullmatch(w))
-    return {_argument(w) for w in strange if w.isidentifier() and not keyword.iskeyword(w)}
+    return {_read_argument(w) for w in strange if w.isidentifier() and not keyword.iskeyword(w)}
 
 
-def _argument(word: str) -> str:
+def _read_argument(word: str) -> str:
     """The letter after the name of a function, or else the word itself."""
     return word[-1] if word[:-1] in FUNCTIONS and word[-1].isalpha() else word

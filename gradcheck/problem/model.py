@@ -25,8 +25,13 @@ from pydantic_core import PydanticCustomError
 
 from gradcheck.documents import Document
 from gradcheck.errors import Complaint
-from gradcheck.language.vocabulary import nearest
-from gradcheck.problem.record import Problem, exact_array, too_large, unnameable
+from gradcheck.language.vocabulary import suggest_nearest
+from gradcheck.problem.record import (
+    Problem,
+    explain_too_large,
+    explain_unnameable,
+    read_exact_array,
+)
 from gradcheck.values import Array, Value
 
 MOST = 1_000  # values of an input: more than any class has students
@@ -52,7 +57,7 @@ def unless(find: Callable[[Any], str], words: str, cure: str = "{1}") -> AfterVa
 
 
 def _read_exact(value: Any) -> Array:
-    if (found := exact_array(value)) is not None:
+    if (found := read_exact_array(value)) is not None:
         return found
     if isinstance(value, str):
         raise refuse("a number was expected, a text came", "write it without quotes")
@@ -80,7 +85,7 @@ def _list_range(given: Sequence[float]) -> Sequence[Array]:
     return _check_choices([np.array(low + k * step, dtype=object) for k in range(count)])
 
 
-def mistake_ids() -> frozenset[str]:
+def list_mistake_ids() -> frozenset[str]:
     """The ids of all mistakes there are: of formulas, of training loops, of typing."""
     from gradcheck.mistakes import CATALOGUE  # noqa: PLC0415
     from gradcheck.mistakes.training import TRAINING, WRITTEN  # noqa: PLC0415
@@ -91,8 +96,8 @@ def mistake_ids() -> frozenset[str]:
 
 def suggest_id(mistake: str) -> str:
     """`did you mean ...?` for an id that is nearly a mistake's."""
-    known = mistake_ids()
-    return "" if mistake in known else nearest(mistake, known, 0.8)
+    known = list_mistake_ids()
+    return "" if mistake in known else suggest_nearest(mistake, known, 0.8)
 
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
@@ -103,7 +108,8 @@ Exact = Annotated[Array, PlainValidator(_read_exact), WithJsonSchema(ANY)]
 Answer = Annotated[Any, WithJsonSchema({"type": ["object", "string", "number", "array"]})]
 """Answers by part, or the answer of the only part: what it is, the reader says at its place."""
 Sizes = Annotated[
-    list[Annotated[int, Field(ge=0, le=100_000)]], unless(too_large, "{1}", "make it smaller")
+    list[Annotated[int, Field(ge=0, le=100_000)]],
+    unless(explain_too_large, "{1}", "make it smaller"),
 ]
 Digits = Annotated[int, Field(ge=0, le=6)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -162,7 +168,7 @@ def _name_value(given: Any) -> Any:
 
 
 Inputs = dict[
-    Annotated[str, unless(unnameable, "`{0}` is not a name")],
+    Annotated[str, unless(explain_unnameable, "`{0}` is not a name")],
     Annotated[InputModel, BeforeValidator(_name_value, json_schema_input_type=InputModel | Exact)],
 ]
 
@@ -292,7 +298,7 @@ class SetModel(Strict):
     )
 
 
-def schema() -> dict[str, Any]:
+def make_schema() -> dict[str, Any]:
     """The JSON Schema of problem files: a set, or one problem at the top level."""
     whole, single = SetModel.model_json_schema(), ProblemModel.model_json_schema()
     single["required"].remove("id")  # the file's name is one
@@ -365,16 +371,16 @@ def check(
     try:
         return form.model_validate(value)
     except ValidationError as error:
-        complaints += _faults(document, at, error)
+        complaints += _list_faults(document, at, error)
         return None
 
 
-def _faults(document: Document, at: PathTo, error: ValidationError) -> Collection[Complaint]:
+def _list_faults(document: Document, at: PathTo, error: ValidationError) -> Collection[Complaint]:
     """The findings of pydantic in what stands at a path, in our words; one a place."""
     found: dict[PathTo, Complaint] = {}
     for fault in error.errors():
         path, kind, last = (
-            _real(document, (*at, *fault["loc"])),
+            _find_real(document, (*at, *fault["loc"])),
             fault["type"],
             (at + fault["loc"] or ("",))[-1],
         )
@@ -406,30 +412,27 @@ def _expect(said: re.Match[str]) -> str:
 
 
 def _describe(path: PathTo) -> str:
-    """What the nearest key means, as the schema says."""
     keys = (str(key) for key in reversed(path) if str(key) in FIELDS)
     key = next((key for key in keys if FIELDS[key].description), "")
     return f"`{key}` is {FIELDS[key].description}" if key else "see `gradcheck schema`"
 
 
 def _suggest(key: str) -> str:
-    """What to do about a key that is not known."""
     if key in MEANT:
         return f"`{MEANT[key]}:` is its name here"
     if key in FIELDS:
         return f"it belongs to {HOMES.get(key, 'another place: see `gradcheck schema`')}"
-    return nearest(key, FIELDS) or "remove it, or see `gradcheck schema`"
+    return suggest_nearest(key, FIELDS) or "remove it, or see `gradcheck schema`"
 
 
 def _is_misspelled(missing: Value, error: ValidationError) -> bool:
-    """Whether a key that is missing is there under a name that is not known."""
     *place, key = missing["loc"]
     unknown = (f["loc"] for f in error.errors() if f["type"] == "extra_forbidden")
     others = (str(loc[-1]) for loc in unknown if place == list(loc[:-1]))
-    return any(MEANT.get(other) == key or nearest(other, [key]) for other in others)
+    return any(MEANT.get(other) == key or suggest_nearest(other, [key]) for other in others)
 
 
-def _real(document: Document, location: PathTo) -> PathTo:
+def _find_real(document: Document, location: PathTo) -> PathTo:
     """The part of pydantic's location that is in the file: names of union members are not."""
     path: PathTo = ()
     for step in location:

@@ -21,9 +21,9 @@ from flint import arb, fmpq
 
 from gradcheck.documents import WrittenFloat
 from gradcheck.errors import TYPED_EXPONENT, GradcheckError
-from gradcheck.language import Budget, Program, RunOutcome, check_program, executing
+from gradcheck.language import Budget, Program, RunOutcome, check_program, locate_running
 from gradcheck.language.kinds import FORMULAS, KINDS, VOCABULARY
-from gradcheck.language.program import assignments, places, run
+from gradcheck.language.program import find_places, list_assignments, run
 from gradcheck.numbers.run import precision
 from gradcheck.opinions.again import twice
 from gradcheck.opinions.opinion import Case, Rows
@@ -137,7 +137,7 @@ class Problem:
 
         Nothing that stands before another follows from that one's gradient.
         """
-        names = [name for name, _ in assignments(self.program.tree)]
+        names = [name for name, _ in list_assignments(self.program.tree)]
         return tuple(n for n in reversed(names) if n in self.inputs and self.inputs[n].made)
 
     @property
@@ -178,7 +178,7 @@ class Problem:
 
     def case(self, point: Point) -> Case:
         """The question for the three opinions at one point."""
-        case = Case(self.value_on, point, self.wrt, self.cotangent, self.seed, executing)
+        case = Case(self.value_on, point, self.wrt, self.cotangent, self.seed, locate_running)
         if self.order == 2:
             return twice(case)
         if self.jacobian:
@@ -204,7 +204,7 @@ class Problem:
     @cached_property
     def places(self) -> dict[str, Value]:
         """The constants that the program uses as places or classes, as whole numbers."""
-        named = places(self.program.tree)
+        named = find_places(self.program.tree)
         given = {n: i.value for n, i in self.inputs.items() if n in named and not i.requires_grad}
         return {
             name: np.array(value, dtype=np.int64)[()]
@@ -236,14 +236,14 @@ class Problem:
         return min(FLOATS.steps, max(LEAST, PATIENCE * used))
 
 
-def too_large(shape: Sequence[int]) -> str:
+def explain_too_large(shape: Sequence[int]) -> str:
     """Why an array of such a shape cannot be drawn; nothing where it can."""
     if prod(shape) <= FLOATS.elements:
         return ""
     return f"{prod(shape):,} entries are too many: at most {FLOATS.elements:,} are drawn"
 
 
-def unnameable(name: str) -> str:
+def explain_unnameable(name: str) -> str:
     """Why a text cannot be the name of an input, as advice; nothing where it can."""
     if iskeyword(name):
         return "choose another"
@@ -279,12 +279,12 @@ def _as_kind(kind: str, value: Value) -> Value:
 LITERAL = re.compile(r"[-+\d.eE_\s]*")
 
 
-def exact_array(value: Value) -> Array | None:
+def read_exact_array(value: Value) -> Array | None:
     """Nested lists of numbers as an object array of Fractions; None if ragged, or no numbers."""
     if not isinstance(value, list):
-        number = exact_number(value)
+        number = read_exact_number(value)
         return None if number is None else np.array(number, dtype=object)
-    rows = [row for entry in value if (row := exact_array(entry)) is not None]
+    rows = [row for entry in value if (row := read_exact_array(entry)) is not None]
     shapes = {row.shape for row in rows}
     if len(rows) < len(value) or len(shapes) > 1:
         return None
@@ -294,13 +294,13 @@ def exact_array(value: Value) -> Array | None:
     return out
 
 
-def exact_number(value: Value) -> Fraction | None:
+def read_exact_number(value: Value) -> Fraction | None:
     """One tenth for 0.1, the number that was written, not the float nearest to it; None for else.
 
     A text may be a formula.
     """
     if isinstance(value, str):
-        return formula_value(value)
+        return evaluate_formula(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if isinstance(value, WrittenFloat):
@@ -313,7 +313,7 @@ SIMPLE = 10**20  # denominators up to which a number is told from all that are n
 
 
 @lru_cache(maxsize=1_000)  # the form of a file is checked first, then it is read
-def formula_value(text: str) -> Fraction | None:
+def evaluate_formula(text: str) -> Fraction | None:
     """The value of a formula such as `1/3` or `sqrt(2)/2`; None where it is none, or no number."""
     from gradcheck.answers import read_formula  # noqa: PLC0415 - most files hold none
 
@@ -325,12 +325,12 @@ def formula_value(text: str) -> Fraction | None:
             read = read_formula(text, names=(), functions=FORMULAS.functions).understood
             program = check_program(read, declared=(), vocabulary=VOCABULARY)
             found = run(program, {}, kind, Budget()).value
-            return None if np.shape(found) else _simplest(np.asarray(found).item().x)
+            return None if np.shape(found) else _find_simplest(np.asarray(found).item().x)
         except (GradcheckError, ArithmeticError, AttributeError, ValueError):
             return None
 
 
-def _simplest(found: arb) -> Fraction | None:
+def _find_simplest(found: arb) -> Fraction | None:
     """The simple fraction that a ball holds, or its number to PLACES digits."""
     if not found.is_finite() or abs(found) > 10**TYPED_EXPONENT:
         return None

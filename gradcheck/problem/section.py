@@ -15,7 +15,7 @@ from gradcheck.language import Program, Vocabulary, check_program
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.language.program import find_assignments, find_leaves
 from gradcheck.opinions.opinion import pair
-from gradcheck.problem.draw import given_point
+from gradcheck.problem.draw import draw_given_point
 from gradcheck.problem.model import Credit, InputModel, ProblemModel, SetModel
 from gradcheck.problem.record import ERROR, USUAL, Input, Known, Part, Problem
 from gradcheck.values import Params, Value
@@ -46,7 +46,7 @@ class Section:
     def problem(self) -> Problem:
         """The problem; raises TextError with everything that is wrong in its section."""
         model = self.model
-        inputs = {name: _input(name, each) for name, each in model.inputs.items()}
+        inputs = {name: _make_input(name, each) for name, each in model.inputs.items()}
         program = self.program(self.passage("program"), inputs, valued=model.ask is None)
         if program is not None and not program.tree.body:
             self.complain(("program",), "the program is empty", "write an expression: x**2")
@@ -67,7 +67,7 @@ class Section:
             program=program,
             wrt=wrt,
             parts=parts,
-            tolerance=_tolerance(model.tolerance),
+            tolerance=_read_tolerance(model.tolerance),
             domain=domain,
             file=self.document.file,
             line=self.document.spot(self.at).line,
@@ -149,7 +149,7 @@ class Section:
         if not asks:
             return tuple(Part(name, share[name]) for name in names)
         known = (*inputs, *(find_assignments(program.tree) if program else ()), *READABLE)
-        asking = _asking(program)
+        asking = _make_asking(program)
         parts = []
         for name, asked in asks.items():
             at = () if isinstance(asked, str) else ("read",)
@@ -178,7 +178,7 @@ class Section:
         if len(given) == len(problem.inputs) and not problem.admits(given):
             words = "the given point lies outside of the domain"
             self.complain(("domain",), words, "move the point, or widen the domain")
-        sizes = shapes(problem) if made and not self.complaints else {}
+        sizes = find_shapes(problem) if made and not self.complaints else {}
         if lost := [name for name in made if name not in sizes and not self.complaints]:
             words = f"`{lost[0]}` is no number and no array of numbers"
             self.complain(("wrt", problem.wrt.index(lost[0])), words, "drop it here")
@@ -196,7 +196,7 @@ class Section:
             (self.by_part(("wrong", k, "answer"), each.answer, names), each.mistake)
             for k, each in enumerate(model.wrong)
         ]
-        credit, known = {**_credit(self.whole.credit), **_credit(model.credit)}, []
+        credit, known = {**_read_credit(self.whole.credit), **_read_credit(model.credit)}, []
         for k, each in enumerate(model.known):
             answer = self.by_part(("known", k, "answer"), each.answer, names)
             id = f"{each.id}-{k + 1}" if each.id == "known" and several else each.id
@@ -220,22 +220,22 @@ class Section:
         return {}
 
 
-def _input(name: str, given: InputModel) -> Input:
+def _make_input(name: str, given: InputModel) -> Input:
     value = given.choices[0] if given.choices else given.value
     shape = tuple(given.shape or ()) if value is None else value.shape
     return Input(name, value, shape, given.requires_grad)
 
 
-def _credit(asked: Credit) -> Mapping[str, float]:
+def _read_credit(asked: Credit) -> Mapping[str, float]:
     """What is left of the points, by mistake; of `usual` by their kind."""
     return USUAL if isinstance(asked, str) else asked
 
 
-def _tolerance(asked: float | str | None) -> float:
+def _read_tolerance(asked: float | str | None) -> float:
     return 5.0 * 10.0 ** -int(asked[0]) if isinstance(asked, str) else asked or 0.0
 
 
-def _asking(program: Program | None) -> Vocabulary:
+def _make_asking(program: Program | None) -> Vocabulary:
     """The vocabulary of `ask:`: what the program recorded may be read of `recorded`."""
     calls = [n for n in ast.walk(program.tree) if isinstance(n, ast.Call)] if program else []
     recorded = {
@@ -251,11 +251,11 @@ def _asking(program: Program | None) -> Vocabulary:
 # -- values that the program assigns, `wrt: [z, W]` ------------------------------------------------
 
 
-def shapes(problem: Problem) -> dict[str, tuple[int, ...]]:
+def find_shapes(problem: Problem) -> dict[str, tuple[int, ...]]:
     """The shapes of the program's values at the given point; none where it has no such point."""
     problem = replace(problem, wrt=tuple(name for name in problem.wrt if name in problem.inputs))
     try:
-        found = problem.outcome_on("float", given_point(problem)).names
+        found = problem.outcome_on("float", draw_given_point(problem)).names
     except GradcheckError:
         return {}
     return {n: np.asarray(v).shape for n, v in found.items() if isinstance(v, NUMBERS)}

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from gradcheck.diagnosis import Hypothesis, words
+from gradcheck.diagnosis import Hypothesis, write_words
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.mistakes.training import TRAINING, WRITTEN
 from gradcheck.mistakes.whole_answer import TYPING
@@ -16,40 +16,45 @@ from gradcheck.problem.record import USUAL
 from gradcheck.report.tables import TextTable
 
 
-def ops_table() -> TextTable:
+def make_ops_table() -> TextTable:
     """One line an op: name, other spellings, domain, kinks, which counterparts it has."""
     table = TextTable(("op", "also", "domain", "kinks", "counterparts"))
     for row in sorted(TABLE.values(), key=lambda row: row.name):
-        cells = (", ".join(row.school), _domain(row), _kinks(row), _counterparts(row))
+        cells = (
+            ", ".join(row.school),
+            _format_domain(row),
+            _format_kinks(row),
+            _list_counterparts(row),
+        )
         table.add(row.name, *cells)
     for formula in sorted(COMPOUNDS.values(), key=lambda entry: entry.name):
         table.add(formula.name, ", ".join(formula.school), "", "", "a formula of other ops")
     return table
 
 
-def _domain(row: Op) -> str:
+def _format_domain(row: Op) -> str:
     if isinstance(row.domain, Interval):
-        return _interval(row.domain)
-    return " × ".join(map(_interval, row.domain))
+        return _format_interval(row.domain)
+    return " × ".join(map(_format_interval, row.domain))
 
 
-def _interval(interval: Interval) -> str:
+def _format_interval(interval: Interval) -> str:
     low, high = interval
     if math.isinf(low) and math.isinf(high):
         return "ℝ"
     return f"({low:.4g}, {high:.4g})".replace("inf", "∞")
 
 
-def _kinks(row: Op) -> str:
+def _format_kinks(row: Op) -> str:
     return row.kinks if isinstance(row.kinks, str) else ", ".join(f"{k:g}" for k in row.kinks)
 
 
-def _counterparts(row: Op) -> str:
+def _list_counterparts(row: Op) -> str:
     own = [name for name in ("symbolic", "ball") if getattr(row, name) is not None]
     return ", ".join(own) or "NumPy"
 
 
-def mistakes_page() -> RenderableType:
+def make_mistakes_page() -> RenderableType:
     """Every mistake by family: its id, an example of it, the words for the student."""
     lines: list[RenderableType] = []
     family = ""
@@ -65,13 +70,14 @@ def mistakes_page() -> RenderableType:
         lines.append(Padding(Text(f"{program}{gap}answered  {write_answer(row)}"), (0, 0, 0, 4)))
         lines.append(
             Padding(
-                Text(words(Hypothesis(row, None, texts=_texts(row))), style="dim"), (0, 0, 1, 4)
+                Text(write_words(Hypothesis(row, None, texts=_quote_texts(row))), style="dim"),
+                (0, 0, 1, 4),
             )
         )
     return Group(*lines)
 
 
-def _texts(row: Mistake) -> dict[str, str]:
+def _quote_texts(row: Mistake) -> dict[str, str]:
     """What the words of a row mention, where they are said of its example."""
     return {} if "\n" in row.example.program else {"text": row.example.program}
 

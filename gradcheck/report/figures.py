@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from gradcheck.opinions.opinion import Estimate
-from gradcheck.texts.notation import latex
+from gradcheck.texts.notation import write_latex
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -27,7 +27,7 @@ def plain(value: float, digits: int = 10) -> str:
     return "nan" if math.isnan(value) else f"{value:.{digits}g}"
 
 
-def value_text(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as it stands in a page, in four digits; of a large array the shape."""
     array = np.asarray(value)
     if array.size > WRITTEN_ENTRIES:
@@ -38,7 +38,7 @@ def value_text(value: Any) -> str:
     return np.array2string(numbers, precision=4, separator=", ")
 
 
-def bar(error: float) -> str:
+def format_bar(error: float) -> str:
     """An error bar in one digit; a number that is exactly so has none."""
     if error < 1e-300:
         return "exact"
@@ -66,7 +66,7 @@ def nest_text(array: Any) -> Any:
     return spell(array.item())
 
 
-def numbers(estimate: Estimate) -> dict[str, Any]:
+def write_numbers(estimate: Estimate) -> dict[str, Any]:
     """`{"value": ..., "error": ...}`, the error the largest of all entries."""
     error = float(np.max(estimate.error, initial=0.0))
     return {"value": nest(estimate.value), "error": error if math.isfinite(error) else None}
@@ -77,7 +77,7 @@ def pluralize(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """A stranger's text without what a terminal would obey: escapes, and marks of direction."""
     return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
@@ -92,7 +92,7 @@ NAMED = re.compile("&(?:ApplyFunction|InvisibleTimes);")  # XML does not know th
 
 
 @cache
-def _converter() -> "LatexToMathML":
+def _make_converter() -> "LatexToMathML":
     from math_core import LatexToMathML  # noqa: PLC0415
 
     return LatexToMathML(fancy_error=False)
@@ -106,47 +106,47 @@ def to_mathml(source: str, *, block: bool = False) -> str:
     if not source or len(source) > LONGEST:
         return ""
     try:
-        found = _converter().convert_with_local_state(source, displaystyle=block)
+        found = _make_converter().convert_with_local_state(source, displaystyle=block)
     except LatexError:
         return ""
     return NAMED.sub(lambda name: unescape(name[0]), STYLE.sub("", found))
 
 
-def mathml(text: str) -> str:
+def as_mathml(text: str) -> str:
     """A formula in NumPy's spelling as a `math` element; empty where it is none."""
-    return to_mathml(latex(text))
+    return to_mathml(write_latex(text))
 
 
 @lru_cache(maxsize=KEPT)
-def formula(understood: str) -> Markup:
+def render_formula(understood: str) -> Markup:
     """What was understood as mathematics, or as text where it is no formula."""
-    return Markup(mathml(understood)) or Markup("<code>{}</code>").format(understood[:LONGEST])
+    return Markup(as_mathml(understood)) or Markup("<code>{}</code>").format(understood[:LONGEST])
 
 
 RULES = ("list", "fence", "code", "backticks", "emphasis", "newline", "escape")
 
 
 @cache
-def _markdown() -> "MarkdownIt":
+def _make_markdown() -> "MarkdownIt":
     """Paragraphs, lists, code, emphasis and mathematics: no links, no pictures, no HTML."""
     from markdown_it import MarkdownIt  # noqa: PLC0415 - 50 ms
     from mdit_py_plugins.dollarmath import dollarmath_plugin  # noqa: PLC0415
 
     found = MarkdownIt("zero", {"html": False}).enable(list(RULES))
-    dollarmath_plugin(found, allow_labels=False, double_inline=True, renderer=_mathematics)
+    dollarmath_plugin(found, allow_labels=False, double_inline=True, renderer=_render_mathematics)
     return found
 
 
-def prose(text: str) -> Markup:
+def render_prose(text: str) -> Markup:
     """A prompt as HTML."""
-    return Markup(_markdown().render(text))
+    return Markup(_make_markdown().render(text))
 
 
-def inline(text: str) -> Markup:
+def render_inline(text: str) -> Markup:
     """One line's worth: code, emphasis and mathematics."""
-    return Markup(_markdown().renderInline(text))
+    return Markup(_make_markdown().renderInline(text))
 
 
-def _mathematics(source: str, how: Mapping[str, Any]) -> str:
+def _render_mathematics(source: str, how: Mapping[str, Any]) -> str:
     """LaTeX as a `math` element, or as it was typed."""
     return to_mathml(source, block=bool(how["display_mode"])) or f"<code>{escape(source)}</code>"

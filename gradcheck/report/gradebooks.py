@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
 
-from gradcheck.documents.table import ARCHIVE, cell_text, open_workbook, read_table, workbook
+from gradcheck.documents.table import ARCHIVE, open_workbook, read_table, write_cell, write_workbook
 from gradcheck.errors import GradcheckError
-from gradcheck.report.judgements import Line, findings
+from gradcheck.report.judgements import Line, list_findings
 
 # A cell that begins so is a formula to a spreadsheet (CWE-1236); an apostrophe makes it a text.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
@@ -60,19 +60,19 @@ class FilledExport:
     notices: tuple[str, ...]
 
 
-def cells(row: Sequence[str], *, texts: int | None = None) -> str:
+def write_cells(row: Sequence[str], *, texts: int | None = None) -> str:
     """A row, every cell in quotes; the first `texts` cells (all, if None) are strangers' texts."""
     count = len(row) if texts is None else texts
-    safe = [*map(harmless, row[:count]), *row[count:]]
+    safe = [*map(disarm_formula, row[:count]), *row[count:]]
     return ",".join('"{}"'.format(cell.replace('"', '""')) for cell in safe)
 
 
-def harmless(text: str) -> str:
+def disarm_formula(text: str) -> str:
     """A text that no spreadsheet takes for a formula."""
     return f"'{text}" if text.startswith(FORMULAS) else text
 
 
-def figure(points: float) -> str:
+def format_points(points: float) -> str:
     """Points as a person writes them: no `.0`, no rounding noise."""
     return f"{points:.10g}"
 
@@ -101,17 +101,22 @@ def fill(  # noqa: PLR0917 - an export, and what goes into it
     return FilledExport(write(rows), tuple(notices))
 
 
-def fresh(platform: str, title: str, points: Mapping[str, float], possible: float) -> str:
+def write_gradebook(platform: str, title: str, points: Mapping[str, float], possible: float) -> str:
     """A gradebook without an export: one that the platform can match by the students' names."""
     if platform == "canvas":
         head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", title]
-        rows = [["Points Possible", "", "", "", "", figure(possible)]]
-        rows += [["", "", "", harmless(name), "", figure(got)] for name, got in points.items()]
+        rows = [["Points Possible", "", "", "", "", format_points(possible)]]
+        rows += [
+            ["", "", "", disarm_formula(name), "", format_points(got)]
+            for name, got in points.items()
+        ]
     else:
         head = ["Email address", "Grade", "Maximum Grade"]
-        most = figure(possible)
-        rows = [[harmless(name), figure(got), most] for name, got in points.items()]
-    return "".join(f"{cells(row, texts=0)}\r\n" for row in [[harmless(h) for h in head], *rows])
+        most = format_points(possible)
+        rows = [[disarm_formula(name), format_points(got), most] for name, got in points.items()]
+    return "".join(
+        f"{write_cells(row, texts=0)}\r\n" for row in [[disarm_formula(h) for h in head], *rows]
+    )
 
 
 class _Export:
@@ -125,10 +130,10 @@ class _Export:
         self.whole = [[*row, *[""] * (width - len(row))] for row in rows]  # however short they are
         columns = range(len(self.header))
         self.names = [k for k in columns if self.header[k].strip() in platform.students] or [
-            k for k in columns if any(_student(row[k], students) for row in self.whole[1:])
+            k for k in columns if any(_find_student(row[k], students) for row in self.whole[1:])
         ]
         named = {
-            k: {who for j in self.names if (who := _student(row[j], students))}
+            k: {who for j in self.names if (who := _find_student(row[j], students))}
             for k, row in enumerate(self.whole)
         }
         rows_of = Counter(student for found in named.values() for student in found)
@@ -142,7 +147,7 @@ class _Export:
 
     def fill(self, points: Mapping[str, float], possible: float, column: str) -> Iterator[str]:
         """Write the grades into the rows; say who is in one of the two places only."""
-        place = _column(self.header, self.platform, column)
+        place = _find_column(self.header, self.platform, column)
         if not self.names:
             usual = self.platform.students and f", such as {', '.join(self.platform.students)}"
             somebody = next(iter(points), "nobody")
@@ -150,24 +155,25 @@ class _Export:
             raise GradcheckError(f"{words} - in the batch they are called as `{somebody}`")
         maxima = [row for row in self.whole if self._is_maximum(row)]
         total = TOTAL.search(self.header[place])
-        maximum = _number(total[1] if total else maxima[0][place] if maxima else "")
+        maximum = _read_number(total[1] if total else maxima[0][place] if maxima else "")
         beside = self.platform.maximum.format(self.header[place].strip())
         most = self.header.index(beside) if beside and beside in self.header else None
         left, scaled, unknown = dict(points), False, 0
         for k, (row, whole) in enumerate(zip(self.rows, self.whole, strict=True)):
             student = self.owners.get(k) if k else None
             if student is not None and place < len(row):
-                own = maximum if most is None or most >= len(row) else _number(row[most])
+                own = maximum if most is None or most >= len(row) else _read_number(row[most])
                 factor = own / possible if own and possible else 1.0
                 scaled |= factor != 1.0
-                row[place] = figure(points[student] * factor)
+                row[place] = format_points(points[student] * factor)
                 left.pop(student, None)
             elif k and k not in self.owners and not self._is_maximum(whole):
                 unknown += any(whole[j].strip() for j in self.names)
         if scaled:
-            yield f"the points, of {figure(possible)}, were scaled to the platform's maximum"
+            yield f"the points, of {format_points(possible)}, were scaled to the platform's maximum"
         if maximum is None and most is None:
-            yield f"the export tells no maximum: the points, of {figure(possible)}, are not scaled"
+            most_here = format_points(possible)
+            yield f"the export tells no maximum: the points, of {most_here}, are not scaled"
         if unknown:
             yield f"{unknown} rows of the export belong to nobody in the batch: left as they are"
         if self.doubtful:
@@ -197,7 +203,7 @@ class _Export:
         return bool(self.platform.maximum_row) and row[0].strip() == self.platform.maximum_row
 
 
-def _student(cell: str, students: Mapping[str, str]) -> str | None:
+def _find_student(cell: str, students: Mapping[str, str]) -> str | None:
     """The student of the batch whom a cell names: by the name there, or by one of the roster."""
     bare = " ".join(cell.split())
     for name in (bare, bare.removeprefix(PARTICIPANT), bare.casefold()):
@@ -206,15 +212,14 @@ def _student(cell: str, students: Mapping[str, str]) -> str | None:
     return None
 
 
-def _number(text: str) -> float | None:
+def _read_number(text: str) -> float | None:
     try:
         return float(text.strip().replace(",", "."))
     except ValueError:
         return None
 
 
-def _column(header: Sequence[str], platform: Platform, wanted: str) -> int:
-    """The column of grades: the one that is named, or the only one there is."""
+def _find_column(header: Sequence[str], platform: Platform, wanted: str) -> int:
     if wanted:
         fits = [k for k, name in enumerate(header) if name.strip() == wanted]
         fits = fits or [k for k, name in enumerate(header) if name.startswith(f"{wanted} (")]
@@ -231,7 +236,9 @@ def _read_export(export: bytes) -> tuple[list[list[str]], Callable[[list[list[st
     if export.startswith(ARCHIVE):
         book = open_workbook(export, "the export")
         found = book.worksheets[0].iter_rows(values_only=True)
-        return [list(map(cell_text, row)) for row in found], lambda rows: workbook(rows, book)
+        return [list(map(write_cell, row)) for row in found], lambda rows: write_workbook(
+            rows, book
+        )
     table = read_table(export, "the export")
     first = export.decode(table.encoding, "replace").partition("\n")[0]
 
@@ -254,7 +261,7 @@ def _read_export(export: bytes) -> tuple[list[list[str]], Callable[[list[list[st
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def gradescope(lines: Sequence[Line], sources: dict[str, str]) -> str:
+def write_gradescope(lines: Sequence[Line], sources: dict[str, str]) -> str:
     """The results.json of one student: a test a part, the points as they stand."""
     tests = [
         {
@@ -263,7 +270,7 @@ def gradescope(lines: Sequence[Line], sources: dict[str, str]) -> str:
             "score": line["score"],
             "max_score": line["points"],
             "status": "passed" if line["verdict"] == "right" else "failed",
-            "output": _words(line, sources[line["problem"]]),
+            "output": _write_words(line, sources[line["problem"]]),
             "output_format": "text",
             "visibility": "visible",
             "extra_data": {"verdict": line["verdict"], "certainty": line["certainty"]},
@@ -274,24 +281,24 @@ def gradescope(lines: Sequence[Line], sources: dict[str, str]) -> str:
     return json.dumps(result, indent=1) + "\n"
 
 
-def comments(lines: Sequence[Line]) -> str:
+def write_comments(lines: Sequence[Line]) -> str:
     """What a platform shows to a student beside the grade, as HTML: a paragraph an answer."""
-    return "".join(f"<p>{_comment(line)}</p>" for line in lines)
+    return "".join(f"<p>{_write_comment(line)}</p>" for line in lines)
 
 
-def _comment(line: Line) -> str:
+def _write_comment(line: Line) -> str:
     """The verdict on an answer, and what explains it in words; underlined lines need a page."""
     name = f"<b>{escape(_clean(line['problem']))}.{escape(_clean(line['part']))}</b>"
     silent = line["verdict"] in ("right", "missing")
-    found = [] if silent else [w for w in findings(line, "") if not w.startswith(" ")]
+    found = [] if silent else [w for w in list_findings(line, "") if not w.startswith(" ")]
     said = escape(_clean("; ".join(found)))
     points = f"{line['score']:.6g} of {line['points']:.6g}"
     return f"{name}: {line['verdict']}, {points}{f' &ndash; {said}' if said else ''}"
 
 
-def _words(line: Line, source: str) -> str:
+def _write_words(line: Line, source: str) -> str:
     understood = [f"understood  {line['understood']}"] if line["understood"] else []
-    found = [line["verdict"], *understood, *findings(line, source), *(line["remarks"] or ())]
+    found = [line["verdict"], *understood, *list_findings(line, source), *(line["remarks"] or ())]
     return "\n".join(found)
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcheck.diagnosis import Hypothesis, words
+from gradcheck.diagnosis import Hypothesis, write_words
 from gradcheck.errors import underline
 from gradcheck.grading.judgement import Judgement, Witness
 from gradcheck.grading.key import Key
-from gradcheck.grading.pieces import Place, standing
+from gradcheck.grading.pieces import Place, locate_blame
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.problem.record import Part
 from gradcheck.report.figures import plain
@@ -26,7 +26,7 @@ CLASS = frozenset({"id", "with"})
 PLACE = CLASS | {"in", "text", "start", "end", "answer_start", "answer_end", "line"}
 
 
-def line(judgement: Judgement, source: str) -> dict[str, Any]:
+def make_line(judgement: Judgement, source: str) -> dict[str, Any]:
     """All that there is to tell of an answer; None where there is nothing to say.
 
     `hints` are the remarks of the diagnosis: `restrict` makes them remarks, or leaves them out.
@@ -36,16 +36,16 @@ def line(judgement: Judgement, source: str) -> dict[str, Any]:
         "student": judgement.student,
         "problem": judgement.problem,
         "part": judgement.part,
-        "answer": _plain(judgement.answer),
+        "answer": _strip_value(judgement.answer),
         "understood": judgement.understood or None,
         "verdict": judgement.verdict,
         "score": judgement.score,
         "points": judgement.points,
         "mistakes": None
         if diagnosis is None
-        else [_mistake_record(judgement, h, source) for h in diagnosis.hypotheses],
+        else [_make_record(judgement, h, source) for h in diagnosis.hypotheses],
         "certainty": None if diagnosis is None else diagnosis.certainty,
-        "witness": None if witness is None else _witness(witness),
+        "witness": None if witness is None else _describe_witness(witness),
         "remarks": list(judgement.remarks),
         "hints": list(diagnosis.remarks) if diagnosis else [],
         "tags": list(judgement.tags) or None,
@@ -70,63 +70,63 @@ def restrict(full: Mapping[str, Any], feedback: str) -> dict[str, Any]:
     return line
 
 
-def _plain(value: Any) -> Any:
+def _strip_value(value: Any) -> Any:
     """What was typed, as JSON can say it: other numbers and strange keys become texts."""
     if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {str(key): _strip_value(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [_strip_value(entry) for entry in value]
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else str(value)
     return value if value is None or isinstance(value, str | int) else str(value)
 
 
-def place_in_answer(key: Key, part: Part, line: Mapping[str, Any]) -> Place | None:
+def locate_mistake(key: Key, part: Part, line: Mapping[str, Any]) -> Place | None:
     """Where in a typed answer its mistake stands: a slip's own place, else the piece to blame."""
     mistakes, answer = line["mistakes"] or (), line["answer"]
     slips = ((m["start"], m["end"]) for m in mistakes if m.get("in") == "answer" and "start" in m)
     place = next(slips, None)
     if place is None and mistakes and isinstance(answer, str):
-        place = standing(key, part, answer, line["line"])
+        place = locate_blame(key, part, answer, line["line"])
     return place
 
 
-def _mistake_record(judgement: Judgement, hypothesis: Hypothesis, source: str) -> dict[str, Any]:
+def _make_record(judgement: Judgement, hypothesis: Hypothesis, source: str) -> dict[str, Any]:
     """One mistake that fits, and where: in the program, or `in` the answer."""
     if hypothesis.mistake.verb == RETYPED:
-        said = _mistake(hypothesis, str(judgement.answer))
+        said = _describe_mistake(hypothesis, str(judgement.answer))
         said["text"] = said.get("text", hypothesis.texts["text"])
         return {"id": said.pop("id"), "in": "answer", **said}
-    return _mistake(hypothesis, source) | _place_of(judgement, hypothesis)
+    return _describe_mistake(hypothesis, source) | _locate_hypothesis(judgement, hypothesis)
 
 
-def _mistake(hypothesis: Hypothesis, source: str) -> dict[str, Any]:
+def _describe_mistake(hypothesis: Hypothesis, source: str) -> dict[str, Any]:
     """One mistake that fits, its place in the program, and a second one made `with` it."""
     found: dict[str, Any] = {"id": hypothesis.mistake.id}
     if hypothesis.span is not None:
         start, end = hypothesis.span[-2:]
         found |= {"text": source[start:end], "start": start, "end": end}
-    found["says"] = words(hypothesis, source)
+    found["says"] = write_words(hypothesis, source)
     return found | ({"with": list(hypothesis.ids[1:])} if hypothesis.with_ else {})
 
 
-def _place_of(judgement: Judgement, hypothesis: Hypothesis) -> dict[str, Any]:
+def _locate_hypothesis(judgement: Judgement, hypothesis: Hypothesis) -> dict[str, Any]:
     place = judgement.places.get(hypothesis.mistake.id)
     if place is None:
         return {}
     start, end = place
-    line = line_of(judgement.answer, start)
-    said = f"{words(hypothesis, '')} (line {line})"
+    line = count_line(judgement.answer, start)
+    said = f"{write_words(hypothesis, '')} (line {line})"
     where = {"start": None, "end": None, "answer_start": start, "answer_end": end, "line": line}
     return {"says": said, **where}
 
 
-def line_of(text: str, offset: int) -> int:
+def count_line(text: str, offset: int) -> int:
     """The line of a text, counted from 1, in which a character stands."""
     return text.count("\n", 0, offset) + 1
 
 
-def _witness(witness: Witness) -> dict[str, Any]:
+def _describe_witness(witness: Witness) -> dict[str, Any]:
     found = {"at": witness.at, "yours": witness.yours, "expected": witness.expected}
     return found | ({"index": list(witness.index)} if witness.index else {})
 
@@ -135,7 +135,7 @@ SLIPS = frozenset(row.id for row in CATALOGUE if row.slip)  # twice a slip is tw
 Line = Mapping[str, Any]
 
 
-def together(lines: Sequence[Line]) -> list[Line]:
+def merge_lines(lines: Sequence[Line]) -> list[Line]:
     """The lines of a student's parts of one problem, where a mistake that parts share is said once.
 
     Of a part that other mistakes would explain too, only the shared one is left; every part but the
@@ -144,10 +144,10 @@ def together(lines: Sequence[Line]) -> list[Line]:
     found = list(lines)
     if len(found) < 2:
         return found
-    shared = Counter(id for line in lines for id in _ids(line))
+    shared = Counter(id for line in lines for id in _list_ids(line))
     free = set(range(len(found)))
     for id, count in shared.most_common():
-        where = [k for k in sorted(free) if id in _ids(lines[k])]
+        where = [k for k in sorted(free) if id in _list_ids(lines[k])]
         if count < 2 or len(where) < 2:
             continue
         free -= set(where)
@@ -156,7 +156,7 @@ def together(lines: Sequence[Line]) -> list[Line]:
     return found
 
 
-def _ids(line: Line) -> Sequence[str]:
+def _list_ids(line: Line) -> Sequence[str]:
     """The misconceptions that explain a wrong part, each on its own, the likeliest first."""
     told = line.get("mistakes") or () if line["verdict"] == "wrong" else ()
     alone = (m["id"] for m in told if not m.get("with") and m["id"] not in SLIPS)
@@ -164,7 +164,6 @@ def _ids(line: Line) -> Sequence[str]:
 
 
 def _narrow(line: Line, id: str, first: str) -> Line:
-    """A line with one of its mistakes, which was made in the first part too."""
     mistakes = [m for m in line["mistakes"] if m["id"] == id and not m.get("with")]
     several = len(line["mistakes"]) > len(mistakes)
     certainty = "unique" if several and not line["hints"] else line["certainty"]
@@ -195,20 +194,20 @@ NONE = "no mistake of the catalogue gives this answer"
 SPEAKING = frozenset({"narrower", "failed", "stopped", "one-point"})
 
 
-def findings(line: Line, source: str) -> list[str]:
+def list_findings(line: Line, source: str) -> list[str]:
     """What is found of an answer that is not simply right: the witness, then the mistakes."""
-    witness = witness_words(line["witness"])
+    witness = format_witness(line["witness"])
     return [*([witness] if witness else []), *_name_mistakes(line, source)]
 
 
-def witness_words(witness: Line | None) -> str:
+def format_witness(witness: Line | None) -> str:
     """`at x = 0.7: yours 1.31, expected -2.08`."""
     if witness is None:
         return ""
     at = ", ".join(_point(name, value) for name, value in witness["at"].items())
     index = witness.get("index")
     entry = f" in entry [{', '.join(map(str, index))}]" if index else ""
-    yours, expected = _apart(witness["yours"], witness["expected"])
+    yours, expected = _format_apart(witness["yours"], witness["expected"])
     if yours == expected:
         return f"at {at}{entry}: {expected}, but for digits that a float does not hold"
     return f"at {at}{entry}: yours {yours}, expected {expected}"
@@ -219,17 +218,16 @@ def is_unnamed(line: Line) -> bool:
     return line["certainty"] == "unnamed" and not SPEAKING & set(line["tags"] or ())
 
 
-def mistake_name(mistake: Mapping[str, Any]) -> str:
+def format_mistake(mistake: Mapping[str, Any]) -> str:
     """`sign-error`, or `sign-error and constant-kept` for two made together."""
     return " and ".join([mistake["id"], *mistake.get("with", ())])
 
 
 def _name_mistakes(line: Line, source: str) -> list[str]:
-    """The mistakes that give just this answer, each with its place."""
     mistakes = line["mistakes"] or []
     lines = [SEVERAL] if len(mistakes) > 1 else []
     for mistake in mistakes:
-        name = mistake_name(mistake)
+        name = format_mistake(mistake)
         lines.append(f"{name}: {mistake['says']}" if "says" in mistake else name)
         lines += _underline(line, mistake, source)
     return [*lines, NONE] if is_unnamed(line) else lines
@@ -246,15 +244,14 @@ def _underline(line: Line, mistake: Mapping[str, Any], source: str) -> list[str]
     return underline(source, span, indent="    ")
 
 
-def _apart(yours: float | None, expected: float | None) -> tuple[str, str]:
-    """Two numbers in as many digits as tell them apart."""
-    mine, due = _number(yours, 10), _number(expected, 10)
+def _format_apart(yours: float | None, expected: float | None) -> tuple[str, str]:
+    mine, due = _format_number(yours, 10), _format_number(expected, 10)
     if expected is None:
         return mine, BEYOND
-    return (mine, due) if mine != due else (_number(yours, 17), _number(expected, 17))
+    return (mine, due) if mine != due else (_format_number(yours, 17), _format_number(expected, 17))
 
 
-def _number(value: float | None, digits: int) -> str:
+def _format_number(value: float | None, digits: int) -> str:
     return "no value" if value is None else plain(value, digits)
 
 
@@ -264,10 +261,10 @@ def _point(name: str, value: Any) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{name} of shape {np.shape(value)}"
 
 
-def fault_words(fault: "Fault") -> str:
+def format_fault(fault: "Fault") -> str:
     """A self-test that does not come out."""
     typed = str(fault.answer)
     answer = repr(fault.answer) if "\n" not in typed else f"`{typed[:TYPED].splitlines()[0]} ...`"
     expected = f"expected {fault.expected}, came {fault.came}"
-    where = witness_words(asdict(fault.witness) if fault.witness else None)
+    where = format_witness(asdict(fault.witness) if fault.witness else None)
     return f"self-test: {fault.part} answered {answer}: {expected}{where and f' - {where}'}"

@@ -16,11 +16,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from gradcheck.problem import Problem, is_training
-from gradcheck.problem.draw import fill, readable, title_of
+from gradcheck.problem.draw import fill, write_readable, write_title
 from gradcheck.problem.record import Part
-from gradcheck.report.figures import formula, inline, mathml, prose
-from gradcheck.report.judgements import VERDICTS, Line, is_unnamed, mistake_name, witness_words
-from gradcheck.texts.notation import latex
+from gradcheck.report.figures import as_mathml, render_formula, render_inline, render_prose
+from gradcheck.report.judgements import VERDICTS, Line, format_mistake, format_witness, is_unnamed
+from gradcheck.texts.notation import write_latex
 
 if TYPE_CHECKING:
     from gradcheck.report.steps import Solution
@@ -31,7 +31,7 @@ BINS = 10
 CODED = re.compile("`([^`]*)`")
 
 
-def page_name(student: str) -> str:
+def name_page(student: str) -> str:
     """A file name that is safe everywhere, and never another student's: 80 bits of the name."""
     plain = unicodedata.normalize("NFKD", student).encode("ascii", "ignore").decode()
     slug = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:SLUG].strip("-")
@@ -39,17 +39,17 @@ def page_name(student: str) -> str:
     return f"{slug or 'student'}-{base64.b32encode(digest).decode().lower()}.html"
 
 
-def class_page(title: str, facts: Any, notices: Sequence[tuple[str, bool]]) -> str:
+def render_class(title: str, facts: Any, notices: Sequence[tuple[str, bool]]) -> str:
     """The page of the class, from its statistics."""
     totals = [got for _, _, got, _ in facts.totals]
     mean = sum(totals) / len(totals) if totals else 0.0
     steps = spread(totals, facts.possible)
-    return environment().get_template("class.html").render(
+    return make_environment().get_template("class.html").render(
         title=title, facts=facts, notices=notices, mean=mean, spread=steps, verdicts=VERDICTS
     )  # fmt: skip
 
 
-def problem_section(
+def render_problem(
     id: str, about: Mapping[str, Any], lines: Sequence[Line], solution: "Solution | None" = None
 ) -> Markup:
     """A problem on the page of a student who gave the answers of these lines."""
@@ -65,13 +65,13 @@ def problem_section(
 
 def _tell_mistakes(line: Line) -> Markup:
     """The mistakes that give an answer; nothing where none is to be told."""
-    named = tuple((mistake_name(each), each.get("says")) for each in line["mistakes"] or ())
+    named = tuple((format_mistake(each), each.get("says")) for each in line["mistakes"] or ())
     return _write_mistakes(named) if named or is_unnamed(line) else Markup("")
 
 
 @cache
 def _macros(template: str = "section.html") -> Any:
-    return environment().get_template(template).module
+    return make_environment().get_template(template).module
 
 
 @lru_cache(maxsize=2_000)  # what students share is written once
@@ -89,10 +89,10 @@ def _write_solution(solution: "Solution") -> Markup:
     return Markup(_macros().solution(solution.forms, solution.forward, solution.backward))
 
 
-def student_page(student: Any, title: str, sections: Sequence[Markup], possible: float) -> str:
+def render_student(student: Any, title: str, sections: Sequence[Markup], possible: float) -> str:
     """The page of one student, of so many points that were possible."""
     score = sum(student.points.values())
-    return environment().get_template("student.html").render(
+    return make_environment().get_template("student.html").render(
         student=student.name, called=student.called, title=title, sections=sections,
         score=score, possible=possible,
     )  # fmt: skip
@@ -109,12 +109,12 @@ def spread(totals: Sequence[float], possible: float) -> list[tuple[str, int]]:
 
 
 @cache
-def environment() -> Environment:
+def make_environment() -> Environment:
     """The templates of this room."""
-    return templates("gradcheck.report")
+    return load_templates("gradcheck.report")
 
 
-def templates(package: str) -> Environment:
+def load_templates(package: str) -> Environment:
     """The templates of a package: everything escaped, and nothing left out by mistake."""
     found = Environment(
         loader=PackageLoader(package, "templates"),
@@ -125,19 +125,19 @@ def templates(package: str) -> Environment:
         lstrip_blocks=True,
     )
     found.filters |= {
-        "formula": formula,
+        "formula": render_formula,
         "typed": clip_answer,
-        "coded": code_words,
-        "prose": lru_cache(maxsize=1_000)(prose),
-        "inline": lru_cache(maxsize=1_000)(inline),
-        "mistake_name": mistake_name,
+        "coded": mark_code,
+        "prose": lru_cache(maxsize=1_000)(render_prose),
+        "inline": lru_cache(maxsize=1_000)(render_inline),
+        "mistake_name": format_mistake,
         "mistakes": _tell_mistakes,
         "points": lambda value: f"{value:.6g}",
-        "page": page_name,
-        "titled": title_of,
+        "page": name_page,
+        "titled": write_title,
     }
     found.globals |= {"unnamed": is_unnamed, "marked": split_marks}
-    found.globals["witness"] = lambda line: witness_words(line["witness"])
+    found.globals["witness"] = lambda line: format_witness(line["witness"])
     return found
 
 
@@ -147,7 +147,7 @@ def clip_answer(answer: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def code_words(words: str) -> Markup:
+def mark_code(words: str) -> Markup:
     """A sentence in which what stands between backticks is code."""
     return Markup(CODED.sub(r"<code>\1</code>", str(escape(words))))
 
@@ -185,28 +185,28 @@ class Sheet:
     problems: Sequence[Problem]
 
 
-def sheets_page(title: str, sheets: Sequence[Sheet]) -> str:
+def render_sheets(title: str, sheets: Sequence[Sheet]) -> str:
     """One sheet or many as HTML, each on paper of its own."""
-    shown = [(sheet, [_sheet_facts(problem) for problem in sheet.problems]) for sheet in sheets]
-    template = environment().get_template("sheet.html")
+    shown = [(sheet, [_collect_facts(problem) for problem in sheet.problems]) for sheet in sheets]
+    template = make_environment().get_template("sheet.html")
     return template.render(title=title, sheets=shown)
 
 
-def sheet_markdown(title: str, sheet: Sheet) -> str:
+def write_sheet(title: str, sheet: Sheet) -> str:
     """One sheet as Markdown, formulas between dollars."""
     who = " ".join(filter(None, (sheet.called, f"({sheet.name})" if sheet.called else sheet.name)))
-    lines = [f"# {_plain(title or 'Problems')}", "", f"**{_plain(who)}**"]
+    lines = [f"# {_escape_markdown(title or 'Problems')}", "", f"**{_escape_markdown(who)}**"]
     for number, problem in enumerate(sheet.problems, 1):
-        lines += ["", *_entry(number, problem)]
+        lines += ["", *_write_entry(number, problem)]
     return "\n".join(lines) + "\n"
 
 
-def _entry(number: int, problem: Problem) -> Iterator[str]:
-    found = _sheet_facts(problem)
+def _write_entry(number: int, problem: Problem) -> Iterator[str]:
+    found = _collect_facts(problem)
     yield f"## {number}. {problem.title or problem.id} ({found['worth']})"
     if problem.prompt:
         yield from ("", problem.prompt.strip())
-    formula = latex(found["formula"])
+    formula = write_latex(found["formula"])
     head = f"f({', '.join(problem.wrt)}) = "
     yield from ("", f"$${head}{formula}$$" if formula else f"```python\n{found['program']}\n```")
     if found["given"]:
@@ -215,22 +215,21 @@ def _entry(number: int, problem: Problem) -> Iterator[str]:
     yield from (f"- `{name}`: {words}" for name, words in found["parts"])
 
 
-def _sheet_facts(problem: Problem) -> dict[str, Any]:
+def _collect_facts(problem: Problem) -> dict[str, Any]:
     formula = "" if is_training(problem) else substitute_numbers(problem)
     return {
         "problem": problem,
         "worth": f"{problem.points:g} point{'' if problem.points == 1 else 's'}",
         "formula": formula,
-        "mathml": mathml(formula),
+        "mathml": as_mathml(formula),
         "program": problem.program.source.strip(),
-        "given": list(_describe_inputs(problem, bool(mathml(formula)))),
-        "parts": [(_answer_name(problem, part.name), _describe_part(problem, part))
+        "given": list(_describe_inputs(problem, bool(as_mathml(formula)))),
+        "parts": [(_name_answer(problem, part.name), _describe_part(problem, part))
                   for part in problem.parts],
     }  # fmt: skip
 
 
-def _answer_name(problem: Problem, part: str) -> str:
-    """The name under which an answer is handed in."""
+def _name_answer(problem: Problem, part: str) -> str:
     return problem.id if len(problem.parts) == 1 else f"{problem.id}.{part}"
 
 
@@ -257,7 +256,7 @@ def _describe_inputs(problem: Problem, written: bool) -> Iterator[str]:
             yield f"{name}: {' by '.join(map(str, each.shape))} numbers"
         elif name not in problem.variant or not written or each.shape:
             point = " (if you answer with a number)" if written and name in problem.wrt else ""
-            yield f"{name} = {readable(each.value)}{point}"
+            yield f"{name} = {write_readable(each.value)}{point}"
 
 
 def substitute_numbers(problem: Problem) -> str:
@@ -292,6 +291,6 @@ class _Numbers(ast.NodeTransformer):
         return node
 
 
-def _plain(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """A text in which nothing means anything to Markdown."""
     return MARKDOWN.sub(r"\\\1", " ".join(text.split()))

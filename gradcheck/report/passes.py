@@ -16,7 +16,14 @@ from gradcheck.problem import Problem
 from gradcheck.problem.record import ERROR
 from gradcheck.report.figures import SHOWN_ENTRIES, nest, plain
 from gradcheck.report.tables import TextTable, indent
-from gradcheck.report.verdicts import MEANINGS, STYLES, gradients, json_part, problem_head, where
+from gradcheck.report.verdicts import (
+    MEANINGS,
+    STYLES,
+    dump_part,
+    format_place,
+    render_gradients,
+    render_head,
+)
 from gradcheck.scripts import Ended, ScriptJudgement
 from gradcheck.training import Reference, to_json
 from gradcheck.verdict.passes import JudgedPass
@@ -32,7 +39,7 @@ OPINIONS = ("reverse", "symbolic", "differences")
 VERBS = {"add": "adds", "clear": "cleared", "step": "steps"}
 
 
-def verdict_of(found: Reference | ScriptJudgement, error: Any) -> str:
+def find_verdict(found: Reference | ScriptJudgement, error: Any) -> str:
     """The verdict; where an error ended all, nobody says that all is well."""
     return "error" if found.verdict == "agree" and error is not None else found.verdict
 
@@ -42,9 +49,8 @@ def _conclude(said: str, words: str, reasons: Iterator[str]) -> Iterator[Rendera
     yield from (indent(Text(line, style="dim"), 4) for line in reasons)
 
 
-def _reasons(label: str, judged: JudgedPass) -> Iterator[str]:
-    """Why a pass is not agreed."""
-    yield from (f"{label}, {where(e)}: {e.why}" for e in judged.verdict.entries[:2])
+def _list_reasons(label: str, judged: JudgedPass) -> Iterator[str]:
+    yield from (f"{label}, {format_place(e)}: {e.why}" for e in judged.verdict.entries[:2])
     yield from (f"{label}: {note}" for note in judged.verdict.notes)
 
 
@@ -52,16 +58,16 @@ def _list_odd(judged: Sequence[JudgedPass]) -> list[JudgedPass]:
     return [each for each in judged if each.verdict.verdict != "agree"]
 
 
-def _short(value: Any, digits: int = 6) -> str:
+def _format_short(value: Any, digits: int = 6) -> str:
     """A value on a line, one that stands alone in so many digits; of a large array the norm."""
     if isinstance(value, list):
-        return f"[{', '.join(map(_short, value))}]"
+        return f"[{', '.join(map(_format_short, value))}]"
     if not isinstance(value, np.ndarray | np.floating):
         return str(value)
     if value.size > SHOWN_ENTRIES:
         return f"{'x'.join(map(str, value.shape))}, norm {plain(float(np.linalg.norm(value)), 6)}"
     if value.shape:
-        return _short([_short(row) for row in np.asarray(value)])
+        return _format_short([_format_short(row) for row in np.asarray(value)])
     return plain(float(value), digits)
 
 
@@ -72,7 +78,7 @@ def _dump(line: dict[str, Any]) -> str:
 # -- scripts ---------------------------------------------------------------------------------------
 
 
-def script_report(
+def render_script(
     file: Path, source: Sequence[str], found: ScriptJudgement, error: Ended | None = None
 ) -> RenderableType:
     """A row a line that goes back, what it gives, the verdict, and why it is not agreement.
@@ -81,16 +87,16 @@ def script_report(
     """
     if not found.judged:
         return Text("the script never goes back: there is nothing to judge", style="dim")
-    said = verdict_of(found, error)
+    said = find_verdict(found, error)
     lines = [next(same) for _, same in groupby(found.judged, lambda each: each.call.place)]
     tables = [_show_gradients(judged) for judged in lines[:WRITTEN_LINES]]
-    blocks = [indent(table, 2) for table in (_lines(source, found), *tables) if table.rows]
+    blocks = [indent(table, 2) for table in (_render_lines(source, found), *tables) if table.rows]
     words = MEANINGS[said] if said != "dissent" else THEIRS
     words = f"every pass back that was judged: {words}" if said == "agree" else words
     return Group(Text(file.name, style="bold"), *blocks, *_conclude(said, words, _open(found)))
 
 
-def _lines(source: Sequence[str], found: ScriptJudgement) -> TextTable:
+def _render_lines(source: Sequence[str], found: ScriptJudgement) -> TextTable:
     table = TextTable(("line", "", "value", "by", "verdict"))
     for line in sorted({judged.call.place for judged in found.judged}):
         same = [judged for judged in found.judged if judged.call.place == line]
@@ -102,20 +108,21 @@ def _lines(source: Sequence[str], found: ScriptJudgement) -> TextTable:
         names = list(dict.fromkeys(name for each in same for name in each.call.names.values()))
         by = ", ".join(names[:4]) + (f", {len(names) - 4} more" if len(names) > 4 else "")
         value = same[0].verdict.value
-        table.add(str(line), text[:40], "" if value is None else _short(value.value), by, said)
+        table.add(
+            str(line), text[:40], "" if value is None else _format_short(value.value), by, said
+        )
     return table
 
 
 def _show_gradients(judged: JudgedPass) -> TextTable:
-    """What one pass gives to its leaves, and the closed forms of numbers."""
     opinions = judged.verdict.opinions
     table = TextTable((f"line {judged.call.place}", "gradient", "closed form"))
     for name, part in judged.verdict.parts.items():
         if part.gradient is None:
             continue
-        shown, own = _short(part.gradient.value), opinions["reverse"].gradients.get(name)
+        shown, own = _format_short(part.gradient.value), opinions["reverse"].gradients.get(name)
         if part.verdict == "dissent" and own is not None:
-            shown += f", not {_short(own.value)}"
+            shown += f", not {_format_short(own.value)}"
         form = opinions["symbolic"].closed.get(name) if "symbolic" in opinions else None
         alone = np.ravel([] if form is None else form)
         table.add(name, shown, str(alone[0]) if len(alone) == 1 else "")
@@ -125,22 +132,22 @@ def _show_gradients(judged: JudgedPass) -> TextTable:
 def _open(found: ScriptJudgement) -> Iterator[str]:
     """Why passes are not agreed; how many were not looked at."""
     odd = _list_odd(found.judged)
-    told = dict.fromkeys(w for each in odd for w in _reasons(f"line {each.call.place}", each))
+    told = dict.fromkeys(w for each in odd for w in _list_reasons(f"line {each.call.place}", each))
     yield from list(told)[:MOST_REASONS]
     if left := sum(found.calls.values()) - len(found.judged):
         yield f"{left} more passes back were not judged"
 
 
-def script_line(file: Path, found: ScriptJudgement, printed: str, error: Ended | None) -> str:
+def write_script_line(file: Path, found: ScriptJudgement, printed: str, error: Ended | None) -> str:
     """The line of `solve --json`."""
-    line: dict[str, Any] = {"problem": file.stem, "verdict": verdict_of(found, error)}
+    line: dict[str, Any] = {"problem": file.stem, "verdict": find_verdict(found, error)}
     line |= {"value": None, "parts": {}, "printed": printed, "error": error and error.text}
     line["calls"] = [
         {
             "line": judged.call.place,
             "verdict": judged.verdict.verdict,
             "value": judged.verdict.value and nest(judged.verdict.value.value),
-            "parts": {name: json_part(judged.verdict, name) for name in judged.verdict.parts},
+            "parts": {name: dump_part(judged.verdict, name) for name in judged.verdict.parts},
             "notes": list(judged.verdict.notes),
         }
         for judged in found.judged
@@ -151,39 +158,39 @@ def script_line(file: Path, found: ScriptJudgement, printed: str, error: Ended |
 # -- programs --------------------------------------------------------------------------------------
 
 
-def training_report(problem: Problem, reference: Reference, with_steps: bool) -> RenderableType:
+def render_training(problem: Problem, reference: Reference, with_steps: bool) -> RenderableType:
     """The program, its events, what is asked and its answers; with steps, the ledger of `.grad`."""
     events, error = reference.events, reference.trace.error
-    said = verdict_of(reference, error)
-    blocks = [problem_head(problem)]
+    said = find_verdict(reference, error)
+    blocks = [render_head(problem)]
     if events:
-        blocks.append(indent(_events(reference), 2))
+        blocks.append(indent(_render_events(reference), 2))
     if with_steps or len(events) <= MOST_EVENTS:
         told = (MOST_EVENTS, SHOWN_ENTRIES) if with_steps else (FEW_EVENTS, FEW_ENTRIES)
-        blocks += _gradients(reference, *told)
+        blocks += _render_gradients(reference, *told)
     if with_steps:
-        blocks.append(indent(_ledger(reference), 2))
+        blocks.append(indent(_render_ledger(reference), 2))
     asked = {k: v for k, v in reference.trace.values.items() if k != ERROR or v is not None}
     if asked:
         answers = TextTable(("part", "answer"))
         for name, value in asked.items():
-            answers.add(name, _short(value, 10))
+            answers.add(name, _format_short(value, 10))
         blocks.append(indent(answers, 2))
     words = f"every backward call: {MEANINGS[said]}" if said == "agree" else MEANINGS[said]
     if not events:
         words = "the program never goes back: its answers are the engine's"
         words = words if error is None else "the program ended in an error before it went back"
-    return Group(*blocks, *_conclude(said, words, _remarks(problem, reference)), Text(""))
+    return Group(*blocks, *_conclude(said, words, _list_remarks(problem, reference)), Text(""))
 
 
-def _events(reference: Reference) -> RenderableType:
+def _render_events(reference: Reference) -> RenderableType:
     """A row an event: what it starts from, and the verdict; of very many the suspicious ones."""
     table = TextTable(("event", "value", "by the leaves", "verdict"))
     several = len(reference.events) > MOST_EVENTS
     listed = _list_odd(reference.events) if several else reference.events
     for event in listed[:MOST_EVENTS]:
         said = event.verdict.verdict
-        value = _short(reference.trace.calls[event.call.number].value, 10)
+        value = _format_short(reference.trace.calls[event.call.number].value, 10)
         table.add(event.label, value, ", ".join(event.names) or "-", Text(said, STYLES[said]))
     if len(listed) > MOST_EVENTS:
         table.add(f"... {len(listed) - MOST_EVENTS} more")
@@ -195,7 +202,7 @@ def _events(reference: Reference) -> RenderableType:
     return Group(summary, table) if listed else summary
 
 
-def _gradients(reference: Reference, most: int, written: int) -> Iterator[RenderableType]:
+def _render_gradients(reference: Reference, most: int, written: int) -> Iterator[RenderableType]:
     """What each of the first events gives to its leaves: its opinions, closed forms."""
     for judged in reference.events[:most]:
         verdict = judged.written
@@ -203,26 +210,26 @@ def _gradients(reference: Reference, most: int, written: int) -> Iterator[Render
         if judged.case is not None and verdict.opinions and not sampled:
             shapes = {name: np.shape(judged.case.inputs[name]) for name in judged.names}
             yield Text(f"  {judged.label}", style="dim")
-            yield from gradients(verdict, shapes, written=written)
+            yield from render_gradients(verdict, shapes, written=written)
 
 
-def _ledger(reference: Reference) -> TextTable:
+def _render_ledger(reference: Reference) -> TextTable:
     """Every line of the ledger: who added what, what was cleared, what was stepped."""
     table = TextTable(("ledger", "leaf", "by", "amount", "holds"))
     for entry in reference.trace.entries[:MOST_LINES]:
         by = "" if entry.event is None else reference.events[entry.event].label
         name = entry.leaf.name if entry.verb == "step" else f"{entry.leaf.name}.grad"
-        amount = "" if entry.amount is None else _short(entry.amount, 10)
-        table.add(VERBS[entry.verb], name, by, amount, _short(entry.total, 10))
+        amount = "" if entry.amount is None else _format_short(entry.amount, 10)
+        table.add(VERBS[entry.verb], name, by, amount, _format_short(entry.total, 10))
     if len(reference.trace.entries) > MOST_LINES:
         table.add(f"... {len(reference.trace.entries) - MOST_LINES} more")
     return table
 
 
-def _remarks(problem: Problem, reference: Reference) -> Iterator[str]:
+def _list_remarks(problem: Problem, reference: Reference) -> Iterator[str]:
     """Why an event is not agreed, its suspect, and PyTorch's warnings."""
     for event in _list_odd(reference.events)[:MOST_EVENTS]:
-        yield from _reasons(event.label, event)
+        yield from _list_reasons(event.label, event)
         for suspect in event.verdict.suspects[:1]:
             yield f"first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
             yield from underline(problem.program.source, suspect.span)
@@ -231,18 +238,22 @@ def _remarks(problem: Problem, reference: Reference) -> Iterator[str]:
     yield from (f"PyTorch warns: {note}" for note in reference.trace.notes)
 
 
-def training_line(problem: Problem, reference: Reference) -> str:
+def write_training_line(problem: Problem, reference: Reference) -> str:
     """The line of `solve --json`: what is asked as parts, the events and the ledger beside them."""
     trace = reference.trace
-    line: dict[str, Any] = {"problem": problem.id, "verdict": verdict_of(reference, trace.error)}
+    line: dict[str, Any] = {"problem": problem.id, "verdict": find_verdict(reference, trace.error)}
     line |= {"value": None}
     line["parts"] = {
-        name: {"verdict": reference.verdict, "closed_form": None, "answer": _json(to_json(value))}
+        name: {
+            "verdict": reference.verdict,
+            "closed_form": None,
+            "answer": _to_json(to_json(value)),
+        }
         for name, value in trace.values.items()
     }
     line["error"] = None if trace.error is None else str(trace.error)
     line["events"] = [
-        _event(event, nest(call.value), k < MOST_EVENTS)
+        _write_event(event, nest(call.value), k < MOST_EVENTS)
         for k, (event, call) in enumerate(zip(reference.events, trace.calls, strict=True))
     ]
     line["ledger"] = [
@@ -258,18 +269,17 @@ def training_line(problem: Problem, reference: Reference) -> str:
     return _dump(line)
 
 
-def _event(event: JudgedPass, value: Any, written: bool) -> dict[str, Any]:
+def _write_event(event: JudgedPass, value: Any, written: bool) -> dict[str, Any]:
     """One event; of the first ones closed forms and numbers too."""
     known = event.verdict.opinions
     opinions = {name: known[name].abstains or "given" for name in OPINIONS if name in known}
     found = {"verdict": event.verdict.verdict, "value": value, "opinions": opinions}
     if written and known:
-        found["parts"] = {name: json_part(event.written, name) for name in event.verdict.parts}
+        found["parts"] = {name: dump_part(event.written, name) for name in event.verdict.parts}
     return found | ({"notes": list(event.verdict.notes)} if event.verdict.notes else {})
 
 
-def _json(value: Any) -> Any:
-    """Numbers that JSON does not know as texts."""
+def _to_json(value: Any) -> Any:
     if isinstance(value, list):
-        return [_json(each) for each in value]
+        return [_to_json(each) for each in value]
     return str(value) if isinstance(value, float) and not np.isfinite(value) else value

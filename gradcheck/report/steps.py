@@ -16,24 +16,24 @@ from rich.text import Text
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.closed import spell
 from gradcheck.problem import Problem
-from gradcheck.problem.draw import given_point
-from gradcheck.problem.load import question
-from gradcheck.report.figures import SHOWN_ENTRIES, plain, value_text
-from gradcheck.report.tables import in_signs, indent, legend, list_entries
-from gradcheck.texts.forms import formulas
+from gradcheck.problem.draw import draw_given_point
+from gradcheck.problem.load import make_question
+from gradcheck.report.figures import SHOWN_ENTRIES, format_value, plain
+from gradcheck.report.tables import indent, is_in_signs, list_entries, write_legend
+from gradcheck.texts.forms import write_formulas
 from gradcheck.texts.notation import PREFIX, Notation
-from gradcheck.texts.rewriting import shortest
+from gradcheck.texts.rewriting import find_shortest
 from gradcheck.texts.steps import ChainStep, Steps, derive
 from gradcheck.verdict.consult import consult
 
 
-def steps_shown(steps: Steps) -> RenderableType:
+def render_steps(steps: Steps) -> RenderableType:
     """Formulas with their values, or arrays: forward node by node, back value by value."""
     if not steps.of_arrays:
         return _show_numbers(steps)
     if steps.backward:
-        return Group(_forward(steps), ChainRule(steps))
-    return _by_nodes(steps) if steps.cotangents else _forward(steps)
+        return Group(_render_forward(steps), ChainRule(steps))
+    return _by_nodes(steps) if steps.cotangents else _render_forward(steps)
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ChainRule:
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         """A formula with its shape, and the numbers below it."""
-        signs = in_signs(console)
+        signs = is_in_signs(console)
         taken = {step.name for step in (*self.steps.backward, *self.steps.forward)}
         end = self.steps.end if self.steps.end != "value" or "L" in taken else "L"
         notation = Notation(self.steps.axes, self.steps.sizes, end) if signs else None
@@ -57,7 +57,7 @@ class ChainRule:
         for step in self.steps.backward:
             yield from self._step(step, notation, options.max_width)
         if notation is not None and notation.sizes:
-            yield Text.assemble("  ", legend(notation))
+            yield Text.assemble("  ", write_legend(notation))
 
     def _step(
         self, step: ChainStep, notation: Notation | None, width: int
@@ -84,32 +84,32 @@ def _show_numbers(steps: Steps) -> Text:
     if steps.left_out:
         text.append(f"  ... {steps.left_out} steps before\n", style="dim")
     for step in steps.forward:
-        text.append(f"  {_equation(step.name, step.text, float(step.value))}\n", style="not dim")
+        text.append(f"  {_equate(step.name, step.text, float(step.value))}\n", style="not dim")
     if steps.backward:
         text.append("the chain rule, from the value down\n", style="dim")
     for step in steps.backward:
-        text.append(f"  {_equation(step.name, step.text, float(step.value))}\n", style="not dim")
+        text.append(f"  {_equate(step.name, step.text, float(step.value))}\n", style="not dim")
     return text
 
 
-def _forward(steps: Steps) -> Text:
+def _render_forward(steps: Steps) -> Text:
     text = Text("the values, from the inputs up", style="dim")
     for step in steps.forward:
         text.append(f"\n  {step.name} = {step.text}", style="not dim")
-        text.append(f"  {_array(step)}  {step.node}", style="dim")
+        text.append(f"  {_format_array(step)}  {step.node}", style="dim")
     return text
 
 
 def _by_nodes(steps: Steps) -> Text:
-    text = _forward(steps).append("\n")
+    text = _render_forward(steps).append("\n")
     text.append("the cotangents, from the value down\n", style="dim")
     for step in steps.cotangents:
         text.append(f"  {step.name}", style="not dim")
-        text.append(f"  {_array(step)}  through {step.node}\n", style="dim")
+        text.append(f"  {_format_array(step)}  through {step.node}\n", style="dim")
     return text
 
 
-def _array(step: ChainStep) -> str:
+def _format_array(step: ChainStep) -> str:
     """The shape, and the entries where they fit on a line."""
     value = step.value
     if value.size > SHOWN_ENTRIES:
@@ -117,7 +117,7 @@ def _array(step: ChainStep) -> str:
     return np.array2string(value, precision=6, separator=", ").replace("\n", "")
 
 
-def _equation(name: str, formula: str, value: float) -> str:
+def _equate(name: str, formula: str, value: float) -> str:
     shown = plain(value)
     return f"{name} = {formula}" if formula == shown else f"{name} = {formula} = {shown}"
 
@@ -146,39 +146,39 @@ def solve_again(about: Mapping[str, Any], variant: Mapping[str, Any]) -> Solutio
     given = [f"{name}={json.dumps(value)}" for name, value in variant.items()]
     own = [each for each in about["given"] if each.partition("=")[0] not in variant]
     parts = tuple(part["name"] for part in about["parts"])
-    return _solution(about["program"], (*own, *given), parts)
+    return _make_solution(about["program"], (*own, *given), parts)
 
 
 @lru_cache(maxsize=KEPT)
-def _solution(program: str, given: Sequence[str], parts: Sequence[str]) -> Solution | None:
+def _make_solution(program: str, given: Sequence[str], parts: Sequence[str]) -> Solution | None:
     try:
-        asked = question(program, given, parts)
+        asked = make_question(program, given, parts)
         if any(entry.shape for entry in asked.inputs.values()):
             return _solve_arrays(asked)
-        whole = question(program, given)  # what is differentiated stands as a letter
+        whole = make_question(program, given)  # what is differentiated stands as a letter
         return _solve_numbers(whole, parts) or _solve_numbers(asked, parts)
     except FAULTS:
         return None
 
 
 def _solve_arrays(problem: Problem) -> Solution | None:
-    point = given_point(problem)
+    point = draw_given_point(problem)
     verdict = consult(problem.case(point), write=False)
     if verdict.verdict != "agree":
         return None
-    texts = formulas(problem, point, verdict.opinions["reverse"].gradients).texts
+    texts = write_formulas(problem, point, verdict.opinions["reverse"].gradients).texts
     return Solution([(name, texts[name]) for name in problem.wrt if name in texts])
 
 
 def _solve_numbers(problem: Problem, parts: Sequence[str]) -> Solution | None:
-    point = given_point(problem)
+    point = draw_given_point(problem)
     verdict = consult(problem.case(point))
     closed = verdict.opinions["symbolic"].closed
     if verdict.verdict != "agree" or any(closed.get(part) is None for part in parts):
         return None
     steps = derive(replace(problem, wrt=tuple(parts)), point)
     return Solution(
-        [(part, spell(shortest(np.asarray(closed[part]).item()))) for part in parts],
-        [(step.name, step.text, value_text(step.value)) for step in steps.forward],
-        [(step.name, step.text, value_text(step.value)) for step in steps.backward],
+        [(part, spell(find_shortest(np.asarray(closed[part]).item()))) for part in parts],
+        [(step.name, step.text, format_value(step.value)) for step in steps.forward],
+        [(step.name, step.text, format_value(step.value)) for step in steps.backward],
     )

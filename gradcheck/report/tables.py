@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from gradcheck.report.figures import bar, plain
+from gradcheck.report.figures import format_bar, plain
 from gradcheck.texts import Formulas, PathForm
 from gradcheck.texts.notation import Notation
 from gradcheck.values import Array
@@ -39,7 +39,7 @@ class Gradients:
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         """A line or two a tensor, and its entries where there is room for all of them."""
-        signs = in_signs(console)
+        signs = is_in_signs(console)
         notation = Notation(self.forms.axes, self.forms.sizes) if signs else None
         width = options.max_width
         parts = [self.verdict.parts[name] for name in self.shapes]
@@ -53,7 +53,7 @@ class Gradients:
             yield from self._line(part, notation, width)
             if shown:
                 yield from (Text(f"    {line}", style="dim") for line in blocks.get(part.name, ()))
-        notes = [legend(notation)] if notation is not None and notation.sizes else []
+        notes = [write_legend(notation)] if notation is not None and notation.sizes else []
         notes += [] if shown else [Text("every entry: --entries", style="dim")]
         if notes:
             yield Text("; ", style="dim").join(notes)
@@ -67,7 +67,7 @@ class Gradients:
         if part.gradient is not None and part.gradient.finite:
             norm = plain(float(np.linalg.norm(part.gradient.value)), 6)
             line.append(f"  norm {norm}")
-            line.append(f"  {bar(self._widest(part.name))}", style="dim")
+            line.append(f"  {format_bar(self._find_widest(part.name))}", style="dim")
         line.append(f"  {part.verdict}", style=self.styles[part.verdict])
         text = self._form(part.name, signs=notation is not None)
         if not text:
@@ -85,14 +85,14 @@ class Gradients:
         text = self.forms.signs.get(name, text) if signs else text
         return text and f"= {text}"
 
-    def _widest(self, name: str) -> float:
+    def _find_widest(self, name: str) -> float:
         """The widest error bar that any opinion has on an entry."""
         opinions = self.verdict.opinions.values()
         known = [o.gradients[name].error for o in opinions if name in o.gradients]
         return max((float(np.max(error, initial=0.0)) for error in known), default=np.inf)
 
 
-def derivative(part: str, sign: str = "d", name: Callable[[str], str] = str) -> str:
+def name_derivative(part: str, sign: str = "d", name: Callable[[str], str] = str) -> str:
     """`d/dx`; of a block `x.y` of second derivatives `d²/dx dy`, or `d2/dx2` where it is `x.x`."""
     first, _, second = part.partition(".")
     if not second or second == "grad":
@@ -103,12 +103,12 @@ def derivative(part: str, sign: str = "d", name: Callable[[str], str] = str) -> 
     return f"{sign}{high}/{sign}{name(first)} {sign}{name(second)}"
 
 
-def in_signs(console: Console) -> bool:
+def is_in_signs(console: Console) -> bool:
     """Whether mathematics is shown in signs: on a terminal that has them."""
     return console.is_terminal and "utf" in console.encoding.lower()
 
 
-def legend(notation: Notation) -> Text:
+def write_legend(notation: Notation) -> Text:
     """What `n` stands for."""
     words = dict.fromkeys(notation.sizes.values())
     sizes = [next(s for s, each in notation.sizes.items() if each == letter) for letter in words]
@@ -126,12 +126,12 @@ class FormulaLine:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """One line."""
         text, where = self.found.text, self.found.where
-        if in_signs(console):
-            text, where = Notation({}).write(text), _condition(where)
+        if is_in_signs(console):
+            text, where = Notation({}).write(text), _format_condition(where)
         yield Text(f"{self.label} = {text}{where and f'  for {where}'}")
 
 
-def _condition(text: str) -> str:
+def _format_condition(text: str) -> str:
     """`x > 0` in the signs that people write."""
     for plain_sign, sign in SIGNS:
         text = text.replace(plain_sign, sign)
@@ -139,7 +139,7 @@ def _condition(text: str) -> str:
 
 
 def _label(name: str, notation: Notation | None) -> str:
-    return derivative(name) if notation is None else derivative(name, "∂", notation.name)
+    return name_derivative(name) if notation is None else name_derivative(name, "∂", notation.name)
 
 
 def list_entries(values: Array, width: int, everything: bool = False) -> list[str]:
@@ -184,7 +184,7 @@ class TextTable:
         if console.measure(table, options=wide).maximum <= options.max_width:
             yield table
         else:
-            yield from self._paragraphs()
+            yield from self._list_paragraphs()
 
     def _table(self) -> Table:
         table = Table(box=None, pad_edge=False, padding=(0, self.gap, 0, 0))
@@ -193,21 +193,21 @@ class TextTable:
             if head in self.right:
                 table.columns[k].justify = "right"
         for cells in self.rows:
-            table.add_row(*map(_text, cells))
+            table.add_row(*map(_make_text, cells))
         return table
 
-    def _paragraphs(self) -> Iterator[Text]:
+    def _list_paragraphs(self) -> Iterator[Text]:
         """The first cell, and below it every other one after its heading."""
         wide = max(map(len, self.heads[1:]), default=0)
         for first, *others in self.rows:
-            yield Text.assemble(_text(first), style="bold")
+            yield Text.assemble(_make_text(first), style="bold")
             for head, cell in zip(self.heads[1:], others, strict=True):
                 if str(cell):
                     line = Text(f"  {head:{wide}}  ", style="dim")
-                    yield Text.assemble(line, _text(cell))
+                    yield Text.assemble(line, _make_text(cell))
 
 
-def _text(cell: Cell) -> Text:
+def _make_text(cell: Cell) -> Text:
     return Text(cell) if isinstance(cell, str) else cell
 
 

@@ -13,8 +13,16 @@ from gradcheck.errors import underline
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Point
-from gradcheck.report.figures import SHOWN_ENTRIES, bar, nest, nest_text, numbers, plain, to_mathml
-from gradcheck.report.tables import FormulaLine, Gradients, TextTable, derivative, indent
+from gradcheck.report.figures import (
+    SHOWN_ENTRIES,
+    format_bar,
+    nest,
+    nest_text,
+    plain,
+    to_mathml,
+    write_numbers,
+)
+from gradcheck.report.tables import FormulaLine, Gradients, TextTable, indent, name_derivative
 from gradcheck.texts import Formulas, PathForm
 from gradcheck.texts.notation import write_path
 from gradcheck.verdict.consult import Entry, Verdict
@@ -48,7 +56,7 @@ NO_TEXTS: Mapping[str, str] = {}
 NOT_SHOWN = Formulas()
 
 
-def _meaning(verdict: Verdict) -> str:
+def _explain_verdict(verdict: Verdict) -> str:
     """What a verdict means; of an opinion that abstains it says nothing."""
     abstain = any(opinion.abstains for opinion in verdict.opinions.values())
     if abstain and verdict.verdict == "agree":
@@ -56,7 +64,7 @@ def _meaning(verdict: Verdict) -> str:
     return MEANINGS[verdict.verdict]
 
 
-def problem_report(
+def render_problem(
     problem: Problem,
     point: Point,
     verdict: Verdict,
@@ -70,27 +78,27 @@ def problem_report(
     `forms` are the gradients of arrays as NumPy text, where there is one; `entries` asks for every
     entry of theirs.
     """
-    blocks = [problem_head(problem)]
+    blocks = [render_head(problem)]
     blocks += [indent(line, 2) for line in _list_drawn(problem, point)]
-    value = _value(problem, point, verdict)
+    value = _find_value(problem, point, verdict)
     if value is not None and np.ndim(value) == 0:
         blocks.append(Text(f"  value  {plain(float(value))}"))
-    shapes = _shapes(problem, verdict)
-    blocks += gradients(verdict, shapes, forms, entries)
-    blocks += [indent(line, 2) for line in _findings(problem, verdict)]
+    shapes = _find_shapes(problem, verdict)
+    blocks += render_gradients(verdict, shapes, forms, entries)
+    blocks += [indent(line, 2) for line in _list_findings(problem, verdict)]
     if steps is not None:
         blocks.append(indent(steps, 2))
     return Group(*blocks, Text(""))
 
 
-def _value(problem: Problem, point: Point, verdict: Verdict) -> Any:
+def _find_value(problem: Problem, point: Point, verdict: Verdict) -> Any:
     """The program's value; where second derivatives are asked, that of a run in float64."""
     if problem.order == 1:
         return None if verdict.value is None else verdict.value.value
     return problem.value_on("float", point)
 
 
-def _shapes(problem: Problem, verdict: Verdict) -> dict[str, tuple[int, ...]]:
+def _find_shapes(problem: Problem, verdict: Verdict) -> dict[str, tuple[int, ...]]:
     """The shape of every gradient: its input's, or its own where there is one for each entry."""
     shapes = {name: given.shape for name, given in problem.inputs.items()}
     if not problem.has_rows:
@@ -99,7 +107,7 @@ def _shapes(problem: Problem, verdict: Verdict) -> dict[str, tuple[int, ...]]:
     return shapes | {name: g.shape for name, g in known.items() if g is not None}
 
 
-def gradients(
+def render_gradients(
     verdict: Verdict,
     shapes: Mapping[str, tuple[int, ...]],
     forms: Formulas = NOT_SHOWN,
@@ -111,18 +119,18 @@ def gradients(
     Arrays of up to `written` entries have their closed forms entry by entry.
     """
     tensors = {name: shapes[name] for name in verdict.parts if shapes.get(name)}
-    rows = opinions_table(verdict, shapes, tensors)
+    rows = make_opinions_table(verdict, shapes, tensors)
     if rows.rows:
         yield indent(rows, 2)
     if tensors:
         yield indent(Gradients(verdict, tensors, forms, STYLES, entries), 2)
     for name, found in forms.paths.items():
-        yield indent(FormulaLine(derivative(name), found), 2)
+        yield indent(FormulaLine(name_derivative(name), found), 2)
     known = {**forms.texts, **dict.fromkeys(forms.paths, "")}
     yield from (indent(line, 2) for line in write_closed_forms(verdict, known, written))
 
 
-def problem_head(problem: Problem) -> RenderableType:
+def render_head(problem: Problem) -> RenderableType:
     """The problem's id, its title, and its program."""
     head = Text(problem.id, style="bold")
     if problem.title:
@@ -140,7 +148,7 @@ def _list_drawn(problem: Problem, point: Point) -> Iterator[Text]:
             yield Text(f"{name} = {point[name].astype(float).tolist()}  (drawn)", style="dim")
 
 
-def opinions_table(
+def make_opinions_table(
     verdict: Verdict, shapes: Mapping[str, tuple[int, ...]], lines: Collection[str] = ()
 ) -> TextTable:
     """The three numbers of each entry of each gradient; `shapes` are those of the variables.
@@ -155,7 +163,7 @@ def opinions_table(
         for index in indices[:ENTRIES]:
             entry = known.get(index)
             said = entry.verdict if entry else part.verdict if not known else "agree"
-            cells = [_cell(verdict.opinions[o], name, index, entry) for o in ORDER]
+            cells = [_format_cell(verdict.opinions[o], name, index, entry) for o in ORDER]
             table.add(_label(name, index), *cells, Text(said, style=STYLES[said]))
         if len(indices) > ENTRIES:
             table.add(f"... {len(indices) - ENTRIES} more")
@@ -163,10 +171,10 @@ def opinions_table(
 
 
 def _label(name: str, index: tuple[int, ...]) -> str:
-    return derivative(name) + (f"[{', '.join(map(str, index))}]" if index else "")
+    return name_derivative(name) + (f"[{', '.join(map(str, index))}]" if index else "")
 
 
-def _cell(opinion: Opinion, part: str, index: tuple[int, ...], entry: Entry | None) -> Text:
+def _format_cell(opinion: Opinion, part: str, index: tuple[int, ...], entry: Entry | None) -> Text:
     """The opinion on an entry, with its error bar; at a kink the slopes, or their interval."""
     if opinion.abstains:
         return Text("abstains", style="dim")
@@ -177,14 +185,14 @@ def _cell(opinion: Opinion, part: str, index: tuple[int, ...], entry: Entry | No
         sides = np.isfinite([slope.left, slope.right]).all()
         return Text(f"{plain(slope.left)} | {plain(slope.right)}" if sides else "no slope")
     if opinion.name == "symbolic" and entry is not None and entry.interval is not None:
-        return Text(_between(entry.interval))
+        return Text(_format_between(entry.interval))
     estimate = opinion.gradients[part]
     text = Text(plain(float(estimate.value[index]), 6 if index else 10))
-    text.append(f" {bar(float(estimate.error[index]))}", style="dim")
+    text.append(f" {format_bar(float(estimate.error[index]))}", style="dim")
     return text
 
 
-def _between(interval: tuple[float, float]) -> str:
+def _format_between(interval: tuple[float, float]) -> str:
     return f"[{', '.join(map(plain, interval))}]"
 
 
@@ -193,7 +201,7 @@ def write_closed_forms(
 ) -> list[RenderableType]:
     """The closed forms of up to `most` entries, but of `forms`; with the conditions of the path."""
     from gradcheck.numbers.closed import spell  # noqa: PLC0415 - both load SymPy
-    from gradcheck.texts.rewriting import shortest  # noqa: PLC0415
+    from gradcheck.texts.rewriting import find_shortest  # noqa: PLC0415
 
     found: list[RenderableType] = []
     opinion = verdict.opinions["symbolic"]
@@ -201,16 +209,16 @@ def write_closed_forms(
     for name, form in opinion.closed.items():
         part = verdict.parts[name].gradient if name in verdict.parts else None
         if form is None and name not in forms and part is not None and part.shape == ():
-            found.append(Text(f"{derivative(name)} {TOO_LONG}", style="dim"))
+            found.append(Text(f"{name_derivative(name)} {TOO_LONG}", style="dim"))
         if form is None or np.size(form) > most or name in forms:
             continue
         entries = np.asarray(form, dtype=object)
         for index in np.ndindex(entries.shape):
             label, interval = _label(name, index), kinks.get((name, index))
             if interval is not None:
-                found.append(Text(f"{label} in {_between(interval)}"))
+                found.append(Text(f"{label} in {_format_between(interval)}"))
                 continue
-            written = spell(shortest(entries[index]))
+            written = spell(find_shortest(entries[index]))
             if len(written) <= READABLE or not index:
                 found.append(FormulaLine(label, PathForm(written)))
     if opinion.conditions and (found or any(forms.values())):
@@ -218,12 +226,12 @@ def write_closed_forms(
     return found
 
 
-def _findings(problem: Problem, verdict: Verdict) -> Iterator[RenderableType]:
+def _list_findings(problem: Problem, verdict: Verdict) -> Iterator[RenderableType]:
     said = verdict.verdict
-    yield Text.assemble((said, STYLES[said]), f"  {_meaning(verdict)}")
+    yield Text.assemble((said, STYLES[said]), f"  {_explain_verdict(verdict)}")
     for entry in verdict.entries[:ENTRIES]:
-        words = f"{entry.why}{_interval(entry)}{_convention(verdict, entry)}"
-        yield indent(Text(f"{where(entry)}: {words}", style="dim"), 2)
+        words = f"{entry.why}{_format_interval(entry)}{_explain_convention(verdict, entry)}"
+        yield indent(Text(f"{format_place(entry)}: {words}", style="dim"), 2)
     for suspect in verdict.suspects[:1]:
         yield indent(Text(f"first op whose own rule is off: {suspect.op}, cell {suspect.cell}"), 2)
         for line in underline(problem.program.source, suspect.span):
@@ -237,20 +245,20 @@ def _findings(problem: Problem, verdict: Verdict) -> Iterator[RenderableType]:
             yield indent(Text(note, style="dim"), 2)
 
 
-def where(entry: Entry) -> str:
+def format_place(entry: Entry) -> str:
     """The entry of a gradient that is meant: `x[0]`."""
     index = f"[{', '.join(map(str, entry.index))}]" if entry.index else ""
     return f"{entry.part or 'value'}{index}"
 
 
-def _interval(entry: Entry) -> str:
+def _format_interval(entry: Entry) -> str:
     if entry.interval is None:
         return ""
     low, high = map(plain, entry.interval)
     return f"; every slope in [{low}, {high}] is a subgradient"
 
 
-def _convention(verdict: Verdict, entry: Entry) -> str:
+def _explain_convention(verdict: Verdict, entry: Entry) -> str:
     """At a kink: the slope that reverse mode, like PyTorch, takes there."""
     reverse = verdict.opinions["reverse"]
     if entry.interval is None or entry.part not in reverse.gradients:
@@ -258,24 +266,24 @@ def _convention(verdict: Verdict, entry: Entry) -> str:
     return f"; PyTorch takes {plain(float(reverse.gradients[entry.part].value[entry.index]))}"
 
 
-def summary(verdicts: Sequence[str]) -> Text:
+def write_summary(verdicts: Sequence[str]) -> Text:
     """One line for a whole run."""
     words = ", ".join(f"{count} {said}" for said, count in Counter(verdicts).items())
     return Text(f"{len(verdicts)} problems: {words}")
 
 
-def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Formulas = NOT_SHOWN) -> str:
+def dump_line(problem: Problem, point: Point, verdict: Verdict, forms: Formulas = NOT_SHOWN) -> str:
     """The contract's line of `solve --json`."""
-    value = _value(problem, point, verdict)
+    value = _find_value(problem, point, verdict)
     value = None if value is None else nest(np.asarray(value))
     line: dict[str, Any] = {"problem": problem.id, "verdict": verdict.verdict, "value": value}
-    line["parts"] = {name: json_part(verdict, name) for name in verdict.parts}
+    line["parts"] = {name: dump_part(verdict, name) for name in verdict.parts}
     for name, form in forms.texts.items():
         line["parts"][name]["matrix_form"] = form
         line["parts"][name]["latex"] = forms.latex.get(name)
     for name, found in forms.paths.items():
-        line["parts"][name] |= _in_notations(found)
-    notes = [f"{where(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
+        line["parts"][name] |= _write_notations(found)
+    notes = [f"{format_place(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
     if notes:
         line["notes"] = notes
     if problem.variant:
@@ -283,14 +291,14 @@ def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Formulas 
     return json.dumps(line, ensure_ascii=False, allow_nan=False)
 
 
-def _in_notations(found: PathForm) -> dict[str, Any]:
+def _write_notations(found: PathForm) -> dict[str, Any]:
     """A derivative's formula, where it holds, and how to set it."""
     said = {"form": found.text, "where": found.where or None}
     latex = write_path(found)
     return said | {"latex": latex or None, "mathml": to_mathml(latex) or None}
 
 
-def json_part(verdict: Verdict, name: str) -> dict[str, Any]:
+def dump_part(verdict: Verdict, name: str) -> dict[str, Any]:
     """One gradient as JSON: its verdict, its closed form, and the three opinions on it."""
     part = verdict.parts[name]
     closed = verdict.opinions["symbolic"].closed.get(name)
@@ -300,7 +308,7 @@ def json_part(verdict: Verdict, name: str) -> dict[str, Any]:
         if opinion.abstains:
             found[key] = {"abstains": opinion.abstains}
         elif name in opinion.gradients:
-            found[key] = numbers(opinion.gradients[name])
+            found[key] = write_numbers(opinion.gradients[name])
         else:
             found[key] = {"directions": len(opinion.directions)}
     if part.interval is not None:

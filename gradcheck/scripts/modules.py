@@ -144,7 +144,6 @@ LISTS = {name: getattr(Module, name) for name in ("parameters", "children", "mod
 
 
 def _apply(self: Module, function: Callable[[Module], Value]) -> Module:
-    """The function of every module inside, itself last."""
     for child in self.children():
         _apply(child, function)
     function(self)

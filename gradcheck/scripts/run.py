@@ -28,9 +28,9 @@ from gradcheck.engine.layers import Module
 from gradcheck.engine.optimizers import Optimizer
 from gradcheck.engine.recording import watching
 from gradcheck.engine.tape import Leaf, Step
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import Complaint, TextError
-from gradcheck.language.vocabulary import listing, nearest
+from gradcheck.language.vocabulary import join_names, suggest_nearest
 from gradcheck.nn import init
 from gradcheck.opinions.limits import MOST_WORK
 from gradcheck.opinions.tape import Observer
@@ -41,7 +41,7 @@ from gradcheck.verdict.consult import VERDICTS
 from gradcheck.verdict.passes import BackwardPass, JudgedPass, judge_pass
 
 LIBRARY = "torch"
-VARIABLE = {"Variable": tensors.variable}
+VARIABLE = {"Variable": tensors.make_variable}
 INIT = {name[:-1]: getattr(init, name) for name in dir(init) if name.endswith(("l_", "m_"))}
 NO_MPS: Params = {"is_available": lambda: False, "is_built": lambda: False}
 MODULES: Mapping[str, tuple[str, Params]] = {
@@ -97,9 +97,9 @@ class Library(ModuleType):
         home = MODULES[self.__name__][0]
         found = getattr(import_module(home), name, None) if home else None
         if found is None:
-            raise AttributeError(_missing(self.__name__, name, dir(self)))
+            raise AttributeError(_explain_missing(self.__name__, name, dir(self)))
         is_op = self.__name__ == LIBRARY and BY_SPELLING.get(name, name) in TABLE
-        return tensors.writing(found) if is_op else found
+        return tensors.allow_out(found) if is_op else found
 
     def __dir__(self) -> list[str]:
         home = MODULES[self.__name__][0]
@@ -120,25 +120,29 @@ def install() -> None:
     sys.modules[LIBRARY].__dict__["__version__"] = version("gradcheck")
 
 
-def _missing(owner: str, name: str, names: Iterable[str]) -> str:
+def _explain_missing(owner: str, name: str, names: Iterable[str]) -> str:
     """A sentence on a name that is PyTorch's and not here, and on what is."""
     offered = [each for each in names if not each.startswith("_")]
-    cure = INSTEAD.get(name) or nearest(name, offered)
+    cure = INSTEAD.get(name) or suggest_nearest(name, offered)
     if not cure and owner in (LIBRARY, "Tensor"):
         cure = f"`gradcheck ops` lists the {'functions' if owner == LIBRARY else 'methods'}"
-    return f"`{owner}.{name}` is not offered by gradcheck - {cure or listing(offered)}"
+    return f"`{owner}.{name}` is not offered by gradcheck - {cure or join_names(offered)}"
 
 
-def advice(error: BaseException) -> str:
+def find_advice(error: BaseException) -> str:
     """A sentence on an import or an attribute that is PyTorch's and not here; else nothing."""
     if isinstance(error, AttributeError) and isinstance(error.obj, Tensor):
-        return _missing("Tensor", error.name or "", dir(Tensor))
+        return _explain_missing("Tensor", error.name or "", dir(Tensor))
     if not isinstance(error, ImportError) or (error.name or "").split(".")[0] != LIBRARY:
         return ""
     if isinstance(error, ModuleNotFoundError):
-        return f"`{error.name}` is not offered by gradcheck - {listing(MODULES.keys() - {LIBRARY})}"
+        return (
+            f"`{error.name}` is not offered by gradcheck - {join_names(MODULES.keys() - {LIBRARY})}"
+        )
     name, owner = str(error).partition("cannot import name '")[2].partition("'")[0], error.name
-    return _missing(owner or LIBRARY, name, dir(sys.modules[owner or LIBRARY])) if name else ""
+    return (
+        _explain_missing(owner or LIBRARY, name, dir(sys.modules[owner or LIBRARY])) if name else ""
+    )
 
 
 # -- the passes back of a script, and the names of what they reach ---------------------------------
@@ -193,11 +197,11 @@ class LeafNames:
                     for name, held in value.named_parameters(path):
                         found.setdefault(id(held), name)
                 elif depth < DEEPEST and len(left) < MANY:
-                    left += [(n, v, depth + 1) for n, v in _inside(path, value)]
+                    left += [(n, v, depth + 1) for n, v in _walk_inside(path, value)]
         return found
 
 
-def _inside(path: str, value: Value) -> Iterator[tuple[str, Value]]:
+def _walk_inside(path: str, value: Value) -> Iterator[tuple[str, Value]]:
     if isinstance(value, list | tuple):
         yield from ((f"{path}[{k}]", each) for k, each in enumerate(value[:MANY]))
     elif isinstance(value, dict):
@@ -228,8 +232,8 @@ class PassRecorder:
             observer.idle = False
         else:
             observer.copied, names = 0, LeafNames(scopes)
-            arrived = {step: np.array(bare(g), dtype=np.float64) for step, g in landed.items()}
-            records = tuple((observer.record(step), bare(g)) for step, g in roots)
+            arrived = {step: np.array(unwrap(g), dtype=np.float64) for step, g in landed.items()}
+            records = tuple((observer.record(step), unwrap(g)) for step, g in roots)
             named = {step: names.of(step) for step in arrived}
             self.kept.append(BackwardPass(line, records, arrived, named))
 
@@ -281,7 +285,7 @@ def run_file(file: Path) -> tuple[list[str], PassRecorder, Ended | None]:
     install()
     random.seed(SEED)
     np.random.seed(SEED)
-    recorder = PassRecorder(lambda: _where(name))
+    recorder = PassRecorder(lambda: _locate_line(name))
     with recorder.watching:
         error = _run(codes, main.__dict__, name)
     return [line.rstrip("\n") for line in linecache.getlines(name)], recorder, error
@@ -301,12 +305,12 @@ def _run(codes: list[CodeType], names: Params, file: str) -> Ended | None:
         told = traceback.TracebackException.from_exception(error, compact=True)
         told.stack[:] = own = [frame for frame in told.stack if frame.filename == file]
         text = "".join(told.format()).rstrip("\n")
-        lines = "\n".join(filter(None, [text, advice(error)]))
+        lines = "\n".join(filter(None, [text, find_advice(error)]))
         return Ended(lines, own[-1].lineno or 0 if own else 0)
     return None
 
 
-def _where(file: str) -> tuple[int, list[Params]]:
+def _locate_line(file: str) -> tuple[int, list[Params]]:
     """The line of the script that is being run, and the variables that it sees."""
     frame: FrameType | None = sys._getframe(1)
     own: list[FrameType] = []

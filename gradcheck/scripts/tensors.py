@@ -11,7 +11,7 @@ import numpy as np
 from gradcheck.engine.advice import TorchSize
 from gradcheck.engine.autograd import tensor as plain_tensor
 from gradcheck.engine.factories import GENERATOR, MAKERS, Generator
-from gradcheck.engine.tensor import Tensor, bare, box
+from gradcheck.engine.tensor import Tensor, box, unwrap
 from gradcheck.engine.tensor import to as cast
 from gradcheck.engine.writing import copy_
 from gradcheck.ops import TABLE
@@ -63,7 +63,9 @@ def as_dtype(dtype: Value) -> Value:
 def tensor(
     data: Value, *, dtype: Value = None, requires_grad: bool = False, **silent: Value
 ) -> Tensor:
-    made = plain_tensor(data.detach() if isinstance(data, Tensor) else bare(data), as_dtype(dtype))
+    made = plain_tensor(
+        data.detach() if isinstance(data, Tensor) else unwrap(data), as_dtype(dtype)
+    )
     made = cast(made, FLOAT) if made.dtype.kind == "f" else made
     return made.requires_grad_() if requires_grad else made
 
@@ -77,7 +79,7 @@ def as_tensor(data: Value, dtype: Value = None, device: Value = None) -> Tensor:
     return tensor(data, dtype=dtype)
 
 
-def variable(data: Value, requires_grad: bool = False, volatile: bool = False) -> Tensor:
+def make_variable(data: Value, requires_grad: bool = False, volatile: bool = False) -> Tensor:
     """`Variable(...)`: a tensor, today."""
     made = as_tensor(data).detach()
     return made.requires_grad_() if requires_grad else made
@@ -117,22 +119,24 @@ def _make(
     elif name == "full" and len(args) > 1 and isinstance(args[1], int):
         given["dtype"] = np.dtype(type(args[1]))
     make = {**MAKERS, **(generator or GENERATOR).makers()}[name]
-    return tensor(make(*map(bare, args), **given), requires_grad=requires_grad)
+    return tensor(make(*map(unwrap, args), **given), requires_grad=requires_grad)
 
 
-def normal(mean: Value, std: Value = 1.0, size: Value = None, **named: Value) -> Tensor:
-    shape = np.broadcast_shapes(np.shape(bare(mean)), np.shape(bare(std))) if size is None else size
+def draw_normal(mean: Value, std: Value = 1.0, size: Value = None, **named: Value) -> Tensor:
+    shape = (
+        np.broadcast_shapes(np.shape(unwrap(mean)), np.shape(unwrap(std))) if size is None else size
+    )
     return _make("randn", tuple(shape), **named) * std + mean  # type: ignore[no-any-return]
 
 
-def multinomial(
+def draw_multinomial(
     p: Value, num_samples: int, replacement: bool = False, generator: Value = None
 ) -> Value:
     """Places drawn with these weights."""
     rng = (generator or GENERATOR).rng
-    weights = np.atleast_2d(np.asarray(bare(p), dtype=np.float64))
+    weights = np.atleast_2d(np.asarray(unwrap(p), dtype=np.float64))
     rows = [rng.choice(len(w), num_samples, replacement, w / w.sum()) for w in weights]
-    return plain_tensor(np.array(rows).reshape(*np.shape(bare(p))[:-1], num_samples))
+    return plain_tensor(np.array(rows).reshape(*np.shape(unwrap(p))[:-1], num_samples))
 
 
 # -- functions, most of them methods too -----------------------------------------------------------
@@ -150,7 +154,7 @@ def load(file: Value, **named: Value) -> Value:
         return pickle.load(source)
 
 
-def writing(function: Routine) -> Routine:
+def allow_out(function: Routine) -> Routine:
     """`torch.add(x, y, out=z)`."""
 
     @wraps(function)
@@ -164,11 +168,10 @@ def writing(function: Routine) -> Routine:
 
 
 def _box_answer(function: Routine) -> Routine:
-    """A question about numbers, whose answer is a tensor without a derivative."""
 
     def ask(*args: Value, **named: Value) -> Value:
         how = {key: v for key, v in respell(named).items() if v is not None and v is not False}
-        made = function(*map(bare, args), **how)
+        made = function(*map(unwrap, args), **how)
         several = isinstance(made, tuple | list)
         return tuple(map(box, made)) if several else box(np.asarray(made)[()])
 
@@ -213,9 +216,9 @@ BOTH: Params = {
     **{name: _box_answer(getattr(np, row)) for name, row in COMPARISONS.items()},
     **{name: _box_places(name) for name in ("max", "min", "sort", "topk", "median")},
     **{name: _make_spread(name) for name in ("std", "var")},
-    "index_select": lambda x, dim, index: TABLE["take"](x, bare(index), axis=dim),
-    "equal": lambda a, b: bool(np.array_equal(bare(a), bare(b))),
-    "multinomial": multinomial,
+    "index_select": lambda x, dim, index: TABLE["take"](x, unwrap(index), axis=dim),
+    "equal": lambda a, b: bool(np.array_equal(unwrap(a), unwrap(b))),
+    "multinomial": draw_multinomial,
     "transpose": lambda x, *dims, dim0=0, dim1=1: x.swapaxes(*(dims or (dim0, dim1))),
 }
 """Functions that are methods of tensors too."""
@@ -227,7 +230,7 @@ TORCH: dict[str, Value] = {
     "Size": TorchSize,
     "Tensor": TensorKind("Tensor", (), {}),
     "allclose": lambda a, b, rtol=1e-5, atol=1e-8, **how: bool(
-        np.allclose(bare(a), bare(b), rtol, atol, **how)
+        np.allclose(unwrap(a), unwrap(b), rtol, atol, **how)
     ),
     "as_tensor": as_tensor,
     "device": Device,
@@ -239,8 +242,8 @@ TORCH: dict[str, Value] = {
     "is_tensor": lambda x: isinstance(x, Tensor),
     "load": load,
     "nan": nan,
-    "normal": normal,
-    "numel": lambda x: int(np.size(bare(x))),
+    "normal": draw_normal,
+    "numel": lambda x: int(np.size(unwrap(x))),
     "pi": pi,
     "save": save,
     **dict.fromkeys(
@@ -271,7 +274,7 @@ def _to(self: Tensor, *places: Value, dtype: Value = None, **silent: Value) -> T
     return self if dtype is None else cast(self, as_dtype(dtype))
 
 
-def _type(self: Tensor, dtype: Value = None, **silent: Value) -> Value:
+def _change_type(self: Tensor, dtype: Value = None, **silent: Value) -> Value:
     """`x.type()`, `x.type(torch.FloatTensor)`, `x.type(torch.float32)`."""
     if dtype is None:
         return TYPES.get(self.dtype.name, f"torch.{self.dtype.name}")
@@ -292,7 +295,7 @@ def _make_filler(draw: Routine) -> Routine:
 
 def _scatter(self: Tensor, dim: int, index: Value, src: Value) -> Tensor:
     places = list(np.indices(index.shape))
-    places[dim] = bare(index)
+    places[dim] = unwrap(index)
     whole = isinstance(src, Tensor)
     self[tuple(places)] = src[tuple(map(slice, index.shape))] if whole else float(src)
     return self
@@ -305,8 +308,8 @@ METHODS: Params = {
        for n in ("empty", "full", "ones", "tensor", "zeros")},
     "__float__": lambda self: float(self.item()),
     "__int__": lambda self: int(self.item()),
-    "__and__": lambda self, other: box(self._value & bare(other)),
-    "__or__": lambda self, other: box(self._value | bare(other)),
+    "__and__": lambda self, other: box(self._value & unwrap(other)),
+    "__or__": lambda self, other: box(self._value | unwrap(other)),
     "__invert__": lambda self: box(~self._value),
     **dict.fromkeys(("cpu", "cuda"), lambda self, *args, **named: self),
     "device": property(lambda self: Device()),
@@ -316,6 +319,6 @@ METHODS: Params = {
     "normal_": _make_filler(lambda rng, shape, mean=0.0, std=1.0: rng.normal(mean, std, shape)),
     "scatter_": _scatter,
     "to": _to,
-    "type": _type,
+    "type": _change_type,
     "uniform_": _make_filler(lambda rng, shape, low=0.0, high=1.0: rng.uniform(low, high, shape)),
 }  # fmt: skip

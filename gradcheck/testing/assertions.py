@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gradcheck.engine.autograd import grad, tensor
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.opinions.limits import RTOL
-from gradcheck.testing.call import arguments_of, beside, calls_of, find_hidden
+from gradcheck.testing.call import find_hidden, make_calls, move_beside, read_arguments
 from gradcheck.testing.findings import Check
 from gradcheck.testing.foreign import Adapted, adapt
-from gradcheck.testing.program import LABELS, NONE, program_of
+from gradcheck.testing.program import LABELS, NONE, make_program
 from gradcheck.testing.result import Result, align
 from gradcheck.values import Params, Routine, Value
 
@@ -308,7 +308,7 @@ def assert_hessian(
             raise TypeError("the gradient of reverse mode takes plain numbers and tensors")
         leaf = x if own else tensor(np.asarray(x, dtype=np.float64), requires_grad=True)
         (found,) = grad(f(leaf), [leaf], create_graph=own)
-        return found if own else np.asarray(bare(found))
+        return found if own else np.asarray(unwrap(found))
 
     def pull(c: Value, x: Value) -> Value:
         h = np.asarray(hessian(x), dtype=np.float64)
@@ -390,13 +390,15 @@ def _judge(
     if not isinstance(at, list | tuple):
         raise TypeError(f"at= is a list of points, each a tuple: at=[(x,)]; {at!r} came")
     forward, claim, wrt = given.forward, given.claim, given.wrt if wrt is None else wrt
-    args = arguments_of(forward, given.args, whole=wrt is None and weights is None)
-    program = program_of(forward, claim, args, kwargs, scalar=scalar, cache=cache, weights=weights)
+    args = read_arguments(forward, given.args, whole=wrt is None and weights is None)
+    program = make_program(
+        forward, claim, args, kwargs, scalar=scalar, cache=cache, weights=weights
+    )
     check = Check(program, claim, scalar, pure, seed, rtol, explain, began)
     try:
-        points = [check.ask(point) for point in calls_of(program, (args, *at), wrt)]
+        points = [check.ask(point) for point in make_calls(program, (args, *at), wrt)]
         if program.backward is not None and len(points) == 1:
-            near = beside(points[0], seed)
+            near = move_beside(points[0], seed)
             points += [check.ask(near)] if near is not None else []
         array = scalar and claim is not None and points[0].shape()
         remarks = (DRIFTS if program.drifts else "", *find_hidden(points[0]), *check.notes)

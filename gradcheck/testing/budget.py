@@ -35,7 +35,7 @@ TRIED = ("ignore", None, TriedWarning, None, 0)
 
 
 @contextmanager
-def unheard() -> Iterator[None]:
+def silence_warnings() -> Iterator[None]:
     """No warning leaves what this thread tries; those of other threads are what they were."""
     filters: Value = warnings.filters
     filters.insert(0, TRIED)

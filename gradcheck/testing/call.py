@@ -12,13 +12,13 @@ import numpy as np
 
 from gradcheck.documents.document import Passage
 from gradcheck.engine.advice import COMPLEX
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.language.kinds import KINDS
-from gradcheck.language.program import Span, Spans, frames
+from gradcheck.language.program import Span, Spans, list_frames
 from gradcheck.opinions.limits import EPSILON, LINEAR
 from gradcheck.opinions.opinion import Case, Estimate
-from gradcheck.testing.copies import Coarse, Copies, kind_of
-from gradcheck.testing.program import ALONE, WEIGHTS, UserProgram, is_float, is_tree, signature_of
+from gradcheck.testing.copies import Coarse, Copies, read_kind
+from gradcheck.testing.program import ALONE, WEIGHTS, UserProgram, is_float, is_tree, read_signature
 from gradcheck.values import Array, Params, Routine, Value
 
 BY_NAME = (
@@ -71,7 +71,7 @@ class Call:
 
     def shape(self) -> tuple[int, ...]:
         """The shape of the value; TypeError where it is no real number or array."""
-        return np.shape(numeric(self.value, "the function's value"))
+        return np.shape(read_numeric(self.value, "the function's value"))
 
     def plain(self) -> Array:
         return np.asarray(_as_numbers("float", self.value))
@@ -99,7 +99,7 @@ class Call:
         return Case(self.on, self._inputs, tuple(self.placed), cotangent, seed, self._where)
 
     def _where(self) -> Span | None:
-        return here(file_of(self.program.forward))
+        return locate_running(find_file(self.program.forward))
 
     @cached_property
     def _inputs(self) -> dict[str, Array]:
@@ -149,12 +149,12 @@ class Call:
     def copy_named(self, found: Params) -> dict[str, Value]:
         given = {name: found.get(name) for name in self.placed}
         return {
-            name: None if g is None else np.array(numeric(g, f"the gradient given for {name}"))
+            name: None if g is None else np.array(read_numeric(g, f"the gradient given for {name}"))
             for name, g in given.items()
         }
 
 
-def calls_of(
+def make_calls(
     program: UserProgram, points: Sequence[Value], wrt: int | Sequence[int] | None
 ) -> list[Call]:
     found = []
@@ -162,14 +162,14 @@ def calls_of(
         if k and not (isinstance(point, tuple | list) and len(point) == program.own):
             raise TypeError(POINTS)
         leaves = program.leaves(point)
-        plain = tuple(map(_argument, leaves, program.labels))
-        found.append(Call(program, plain, _positions(program, plain, wrt)))
+        plain = tuple(map(_read_argument, leaves, program.labels))
+        found.append(Call(program, plain, _find_positions(program, plain, wrt)))
         if not k and program.first and all(a is b for a, b in zip(plain, leaves, strict=True)):
             vars(found[0])["_ran"] = program.first
     return found
 
 
-def arguments_of(f: Routine, args: Sequence[Value], *, whole: bool) -> tuple[Value, ...]:
+def read_arguments(f: Routine, args: Sequence[Value], *, whole: bool) -> tuple[Value, ...]:
     """The arguments of a call, lists of numbers as arrays.
 
     Where none is a float `whole` numbers stand for floats. TypeError where the function is none, or
@@ -179,16 +179,18 @@ def arguments_of(f: Routine, args: Sequence[Value], *, whole: bool) -> tuple[Val
         raise TypeError(f"a function was expected first, {type(f).__name__} came")
     if any(map(callable, args)):
         try:
-            signature_of(f).bind(*args)
+            read_signature(f).bind(*args)
         except TypeError:
             raise TypeError(BY_NAME) from None
-    plain = tuple(a if is_tree(a) else _argument(a, f"argument {i}") for i, a in enumerate(args))
+    plain = tuple(
+        a if is_tree(a) else _read_argument(a, f"argument {i}") for i, a in enumerate(args)
+    )
     if whole and not any(is_float(a) or is_tree(a) for a in plain):
         plain = tuple(np.array(a, dtype=np.float64)[()] if _is_whole(a) else a for a in plain)
     return plain
 
 
-def _positions(
+def _find_positions(
     program: UserProgram, leaves: tuple[Value, ...], wrt: int | Sequence[int] | None
 ) -> tuple[int, ...]:
     """The arrays that are differentiated: all that hold floats, or those of some arguments."""
@@ -208,7 +210,7 @@ def _positions(
     for top in dict.fromkeys([*(i % count for i in chosen), *range(count, len(program.args))]):
         inside = [k for k, path in enumerate(program.paths) if path[0] == top]
         if len(inside) == 1 and not program.is_inside(inside[0]):
-            numeric(leaves[inside[0]], f"argument {top}, which wrt= names,")
+            read_numeric(leaves[inside[0]], f"argument {top}, which wrt= names,")
             found += inside
         found += [k for k in inside if program.is_inside(k) and k in floats]
     return tuple(found)
@@ -222,7 +224,7 @@ def draw_signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return np.asarray(rng.uniform(0.5, 1.5, shape) * rng.choice([-1.0, 1.0], shape))
 
 
-def numeric(value: Value, what: str) -> Array:
+def read_numeric(value: Value, what: str) -> Array:
     """A real number or an array of them as an array; TypeError for anything else."""
     try:
         array = np.asarray(value)
@@ -249,20 +251,22 @@ def _as_numbers(kind: str, value: Value) -> Value:
     return KINDS[kind].function("Tensor")(list(value)) if several else value
 
 
-def _argument(value: Value, name: str) -> Value:
+def _read_argument(value: Value, name: str) -> Value:
     """Lists and tensors as arrays; complex numbers are refused, anything else is left alone."""
     if isinstance(value, Tensor):
-        return np.array(bare(value), dtype=np.float64)[()]
+        return np.array(unwrap(value), dtype=np.float64)[()]
     if isinstance(value, list):
-        value = numeric(value, name)
-    if isinstance(value, complex) or kind_of(value) == "c":
+        value = read_numeric(value, name)
+    if isinstance(value, complex) or read_kind(value) == "c":
         raise TypeError(f"{name} is complex: {COMPLEX}")
     return value
 
 
 def _is_whole(value: Value) -> bool:
     """Whole numbers, which stand for floats where nothing else does; truth values are none."""
-    return kind_of(value) in ("i", "u") or (isinstance(value, int) and not isinstance(value, bool))
+    return read_kind(value) in ("i", "u") or (
+        isinstance(value, int) and not isinstance(value, bool)
+    )
 
 
 def is_symmetric(value: Value) -> bool:
@@ -275,40 +279,40 @@ def _copy(value: Value) -> Value:
     return np.array(value) if isinstance(value, np.ndarray) else value
 
 
-def as_it_was(value: Array, was: Value) -> Value:
+def restore_type(value: Array, was: Value) -> Value:
     return value.astype(was.dtype) if isinstance(was, np.ndarray) else type(was)(value)
 
 
 # -- the user's file -----------------------------------------------------------------------------
 
 
-def file_of(f: Routine) -> str:
+def find_file(f: Routine) -> str:
     try:
         return inspect.getfile(inspect.unwrap(f))
     except TypeError:
         return ""
 
 
-def here(file: str) -> Span | None:
+def locate_running(file: str) -> Span | None:
     """The innermost expression of the file under evaluation, as offsets into its text."""
-    inside = (frame for frame in frames() if frame.f_code.co_filename == file)
+    inside = (frame for frame in list_frames() if frame.f_code.co_filename == file)
     frame = next(inside, None)
-    return None if frame is None else _spans(frame.f_code).of(frame.f_code, frame.f_lasti)
+    return None if frame is None else _read_spans(frame.f_code).of(frame.f_code, frame.f_lasti)
 
 
-def text_of(file: str) -> str:
+def read_text(file: str) -> str:
     return "".join(linecache.getlines(file)) if file else ""
 
 
 @lru_cache(maxsize=64)
-def _spans(code: CodeType) -> Spans:
-    return Spans(Passage(text_of(code.co_filename)))
+def _read_spans(code: CodeType) -> Spans:
+    return Spans(Passage(read_text(code.co_filename)))
 
 
 # -- points at which mistakes cannot be seen, and others beside them ------------------------------
 
 
-def beside(call: Call, seed: int) -> Call | None:
+def move_beside(call: Call, seed: int) -> Call | None:
     """The call at a generic point beside a special one; None where the point is generic already.
 
     At 0, 1 or 2, where entries repeat and where a matrix is symmetric, wrong formulas often give
@@ -349,7 +353,7 @@ def nudge(call: Call, rng: np.random.Generator, *, fill: bool = False) -> Call:
         there = np.asarray(args[i]) * (1 + ASIDE * rng.uniform(-1, 1, np.shape(args[i])))
         if fill and not np.any(there):
             there += ASIDE * draw_signed(rng, np.shape(args[i]))
-        args[i] = as_it_was(there, args[i])
+        args[i] = restore_type(there, args[i])
     return replace(call, args=tuple(args), beside=True)
 
 
@@ -361,10 +365,10 @@ def grow(call: Call) -> Iterator[Call]:
     shape = np.shape(call.args[call.wrt[0]])
     for length in dict.fromkeys((*shape[:1], *shape[:0:-1])):
         if length and not call.program.outputs.shapes:
-            yield replace(call, args=tuple(_longer(a, length) for a in call.args), beside=True)
+            yield replace(call, args=tuple(_lengthen(a, length) for a in call.args), beside=True)
 
 
-def _longer(a: Value, length: int) -> Value:
+def _lengthen(a: Value, length: int) -> Value:
     if not isinstance(a, np.ndarray) or a.dtype.kind not in "fiu":
         return a
     for axis in (k for k, n in enumerate(a.shape) if n == length):
@@ -395,8 +399,8 @@ def find_hidden(call: Call) -> Iterator[str]:
 # -- how the functions behave: pure, repeatable, linear in the cotangent --------------------------
 
 
-def impure(call: Call) -> list[str]:
-    """What the function does besides giving a finite value; see `unlike` too."""
+def describe_impurity(call: Call) -> list[str]:
+    """What the function does besides giving a finite value; see `describe_randomness` too."""
     if any(map(_differs, call._ran[1], call.args)):
         return ["the function changes its arguments in place"]
     value = np.asarray(call.value) if isinstance(call.value, np.ndarray | float) else np.zeros(())
@@ -405,7 +409,7 @@ def impure(call: Call) -> list[str]:
     return []
 
 
-def unlike(call: Call, again: Estimate | None) -> str:
+def describe_randomness(call: Call, again: Estimate | None) -> str:
     """Words where the function gives another value when it is called again.
 
     `again` is what it gave for tensors: where that is the same, it has been called again.
@@ -415,7 +419,7 @@ def unlike(call: Call, again: Estimate | None) -> str:
     return RANDOM if _differs(call.value, call.program.value(*call.fresh())) else ""
 
 
-def as_it_came(found: Params, call: Call) -> Call:
+def widen_call(found: Params, call: Call) -> Call:
     """The call by every array for which a gradient came, not only by those of wrt.
 
     Who reads the result of backward adds it up, whether this check was to look at it or not. A
@@ -435,14 +439,14 @@ def _is_something(gradient: Value) -> bool:
     return gradient is not None and bool(np.any(np.asarray(gradient) != 0))
 
 
-def not_pure(call: Call, came: Value, args: Sequence[Value], c: Array) -> list[str]:
+def list_impurities(call: Call, came: Value, args: Sequence[Value], c: Array) -> list[str]:
     """What backward did besides giving what came: to its arguments, at another call, of others."""
     found, first = call.program.gradients(came, call.wrt), call.by_name(came)
     faults = [
         f"a gradient came for {name}, which is not differentiated"
         for i, (name, arg) in enumerate(zip(call.program.labels, call.args, strict=True))
         if i not in call.wrt and _is_something(found.get(name))
-        and (kind_of(arg) in ("i", "u", "b") or isinstance(arg, int))
+        and (read_kind(arg) in ("i", "u", "b") or isinstance(arg, int))
     ]  # fmt: skip
     if any(map(_differs, args, call.args)):
         faults.append("backward changes its arguments in place")
@@ -452,7 +456,7 @@ def not_pure(call: Call, came: Value, args: Sequence[Value], c: Array) -> list[s
     return faults
 
 
-def not_linear(call: Call, c: Array, once: Params) -> list[str]:
+def list_nonlinear(call: Call, c: Array, once: Params) -> list[str]:
     """A VJP is linear in the cotangent: zero in, zero out; minus twice in, minus twice out.
 
     `once` is what backward gave for the cotangent `c`. Below the smallest normal number floats lose

@@ -31,11 +31,11 @@ PASSIVE: Value = (type, ModuleType, FunctionType, MethodType, partial)
 EMPTY: Value = object()  # what a variable of a closure holds that is not bound yet
 
 
-def kind_of(value: Value) -> str:
+def read_kind(value: Value) -> str:
     return str(getattr(getattr(value, "dtype", None), "kind", ""))
 
 
-def root_of(name: Value) -> str:
+def find_root(name: Value) -> str:
     return str(name).partition(".")[0]
 
 
@@ -43,7 +43,7 @@ def _has_attributes(thing: Value) -> bool:
     return type(getattr(thing, "__dict__", None)) is dict and not isinstance(thing, PASSIVE)
 
 
-def _content(cell: CellType) -> Value:
+def _read_cell(cell: CellType) -> Value:
     try:
         return cell.cell_contents
     except ValueError:
@@ -81,26 +81,26 @@ class Kept:
         if depth > DEEP or id(thing) in self._seen or thing is None:
             return
         named = thing if isinstance(thing, FunctionType | MethodType) else type(thing)
-        if root_of(getattr(named, "__module__", "")) in LIBRARIES:
+        if find_root(getattr(named, "__module__", "")) in LIBRARIES:
             return
         self._seen[id(thing)] = thing
         holder = vars(thing) if _has_attributes(thing) else thing
         if isinstance(holder, np.ndarray | dict | list):
             self._saved.append((holder, holder.copy()))
         for cell in getattr(thing, "__closure__", None) or () if callable(thing) else ():
-            if _content(cell) is not EMPTY:
-                self._saved.append((cell, _content(cell)))
-        for inner in _inside(thing):
+            if _read_cell(cell) is not EMPTY:
+                self._saved.append((cell, _read_cell(cell)))
+        for inner in _walk_inside(thing):
             self._look(inner, depth + 1)
 
 
-def _inside(thing: Value) -> Iterator[Value]:
+def _walk_inside(thing: Value) -> Iterator[Value]:
     if isinstance(thing, MethodType):
         yield from (thing.__self__, thing.__func__)
     elif isinstance(thing, partial):
         yield from (thing.func, *thing.args, *thing.keywords.values())
     elif isinstance(thing, FunctionType):
-        yield from map(_content, thing.__closure__ or ())
+        yield from map(_read_cell, thing.__closure__ or ())
         for value in map(thing.__globals__.get, thing.__code__.co_names):
             state = _has_attributes(value) and not callable(value)
             if state or isinstance(value, FunctionType | np.ndarray | dict | list):
@@ -116,7 +116,7 @@ def _is_same(holder: Value, content: Value) -> bool:
     if isinstance(holder, np.ndarray):
         return bool(holder.dtype == object or holder.tobytes() == content.tobytes())
     if isinstance(holder, CellType):
-        return _content(holder) is content
+        return _read_cell(holder) is content
     if isinstance(holder, list):
         holder, content = dict(enumerate(holder)), dict(enumerate(content))
     return holder.keys() == content.keys() and all(holder[k] is content[k] for k in content)
@@ -241,7 +241,7 @@ class Copies:
         for name in () if ours else set(used_names(code)) & names.keys():
             mine[name] = self.of(names[name])
         for name, cell, was in zip(code.co_freevars, closure, cells, strict=True):
-            if (held := _content(was)) is not EMPTY:
+            if (held := _read_cell(was)) is not EMPTY:
                 # `super()` looks beyond the class that is written there
                 cell.cell_contents = held if name == "__class__" else self.of(held)
         return made
@@ -287,7 +287,7 @@ def is_theirs(thing: Value) -> bool:
     named = str(thing.__name__ if isinstance(thing, ModuleType) else thing.__module__ or "")
     file = str(getattr(sys.modules.get(named), "__file__", None) or "")
     installed = "site-packages" in file or (isinstance(thing, ModuleType) and not file)
-    return not installed and root_of(named) not in LIBRARIES | {"numpy"} | sys.stdlib_module_names
+    return not installed and find_root(named) not in LIBRARIES | {"numpy"} | sys.stdlib_module_names
 
 
 def used_names(code: CodeType) -> Iterator[str]:
@@ -311,7 +311,7 @@ def list_called(run: Callable[[], object]) -> dict[CodeType, Params]:
             found[frame.f_code] = {
                 name: v
                 for name, v in frame.f_locals.items()
-                if isinstance(v, float) or kind_of(v) == "f"
+                if isinstance(v, float) or read_kind(v) == "f"
             }
 
     if sys.getprofile() is None:  # somebody's profiler could not be put back
@@ -352,7 +352,7 @@ class Coarse:
         self._look(came if type(came) is tuple else (came,))
 
     def _trace(self, frame: Value, event: str, given: Value) -> Value:
-        if root_of(frame.f_globals.get("__name__", "")) in LIBRARIES | {"numpy"}:
+        if find_root(frame.f_globals.get("__name__", "")) in LIBRARIES | {"numpy"}:
             return None
         code, last = frame.f_code, frame.f_lineno
 
@@ -369,7 +369,7 @@ class Coarse:
         return within
 
     def _look(self, values: Iterable[Value], file: str = "", line: int = 0) -> None:
-        floats = (value.dtype for value in values if kind_of(value) == "f")
+        floats = (value.dtype for value in values if read_kind(value) == "f")
         for kind in (kind for kind in floats if kind.itemsize < DOUBLE):
             self.unit = max(self.unit, float(np.finfo(kind).eps))
             if not self.kind:

@@ -9,18 +9,18 @@ import numpy as np
 
 from gradcheck.opinions.limits import EPSILON, MENDED, RTOL
 from gradcheck.opinions.opinion import Case
-from gradcheck.testing.budget import TimeBudget, unheard
+from gradcheck.testing.budget import TimeBudget, silence_warnings
 from gradcheck.testing.call import (
     IGNORED,
     Call,
-    as_it_came,
+    describe_impurity,
+    describe_randomness,
     draw_signed,
-    file_of,
-    impure,
-    not_linear,
-    not_pure,
-    text_of,
-    unlike,
+    find_file,
+    list_impurities,
+    list_nonlinear,
+    read_text,
+    widen_call,
 )
 from gradcheck.testing.judging import (
     SOUND,
@@ -79,7 +79,7 @@ class Check:
 
     def ask(self, point: Call) -> Call:
         """Ask about one point; the call that was asked about, by every gradient that came."""
-        self.faults |= dict.fromkeys(impure(point))
+        self.faults |= dict.fromkeys(describe_impurity(point))
         if not self.scalar:
             return self._ask_pulls(point)
         claim, program = None, point.program
@@ -94,7 +94,7 @@ class Check:
     def _place(came: Value, point: Call, *, fixed: bool = False) -> tuple[Call, dict[str, Value]]:
         """The point by every array for which a gradient came, and copies of these."""
         found = point.program.gradients(came, point.wrt)
-        there = point if fixed else as_it_came(found, point)
+        there = point if fixed else widen_call(found, point)
         return there, point.copy_named(found) if there is point else there.by_name(came)
 
     def _ask_pulls(self, point: Call) -> Call:
@@ -106,10 +106,10 @@ class Check:
             point, gradients = self._place(came, point, fixed=k > 0 or point.beside)
             claim = Claim(point, gradients, c)  # before backward uses its buffer again
             asked.append((point.case(self.seed + k, c), claim))
-            self.faults |= dict.fromkeys(not_pure(point, came, args, c))
+            self.faults |= dict.fromkeys(list_impurities(point, came, args, c))
             if not np.array_equal(sent, c):
                 (self.faults if self.pure else self.notes)[SPOILT] = None
-        self.faults |= dict.fromkeys(not_linear(point, c, claim.gradients))
+        self.faults |= dict.fromkeys(list_nonlinear(point, c, claim.gradients))
         self.asked += _consult(point, asked)
         return point
 
@@ -132,7 +132,7 @@ class Check:
             if not is_known(every[k]):
                 judged = ()
                 break
-        notes = [*self.notes, *(_of_coarse_floats(every) if self.rtol <= RTOL else ())]
+        notes = [*self.notes, *(_explain_coarse(every) if self.rtol <= RTOL else ())]
         doubt = [each.verdict for each in every if not is_known(each)]
         worst = doubt[0] if doubt else every[0].verdict
         return Result(
@@ -147,7 +147,7 @@ class Check:
             **why,
         )
 
-    @unheard()
+    @silence_warnings()
     def _explain(
         self, every: Sequence[AskedPoint], judged: Sequence[Judged], *, generic: bool
     ) -> dict[str, Value]:
@@ -165,7 +165,7 @@ class Check:
         found = {} if name else budget.run(lambda: _diagnose(every, judged)) or {}
         if budget.over and repair is None:
             self.notes[ENDED.format(seconds=self.explain)] = None
-        text = text_of(file_of(self.program.forward)) if found else ""
+        text = read_text(find_file(self.program.forward)) if found else ""
         return {"name": name, "repair": repair, "diagnoses": found, "source": text}
 
 
@@ -206,12 +206,14 @@ def _judge(asked: AskedPoint, rtol: float) -> tuple[AskedPoint, tuple[Judged, ..
 def _find_strange(every: Sequence[AskedPoint]) -> Iterator[str]:
     """Words where a function gives other values when it is called again, or for our numbers."""
     points = {id(each.call): each for each in every}.values()
-    again = (unlike(each.call, each.verdict.opinions["reverse"].value) for each in points)
-    other = (_otherwise(each.verdict, each.call) for each in every)
+    again = (
+        describe_randomness(each.call, each.verdict.opinions["reverse"].value) for each in points
+    )
+    other = (_explain_difference(each.verdict, each.call) for each in every)
     yield from filter(None, (*again, *other))
 
 
-def _otherwise(verdict: Verdict, call: Call) -> str:
+def _explain_difference(verdict: Verdict, call: Call) -> str:
     """Words where the function gives other values for plain numbers than for the opinions' own."""
     known, value = verdict.value, call.plain()
     if known is None or value.dtype.kind not in "fiub" or verdict.verdict not in ("agree", "kink"):
@@ -226,12 +228,12 @@ def _otherwise(verdict: Verdict, call: Call) -> str:
         return ""
     if call.grain() > EPSILON:  # coarse floats may lose all digits by themselves
         args = (np.array(a, dtype=np.float64)[()] if is_float(a) else a for a in call.args)
-        return _otherwise(verdict, replace(call, args=tuple(args)))
+        return _explain_difference(verdict, replace(call, args=tuple(args)))
     here = f"{value[off][0]:.6g} for plain numbers and {known.value[off][0]:.6g}"
     return f"the function's value is {here} for {STRANGE}"
 
 
-def _of_coarse_floats(every: Sequence[AskedPoint]) -> Iterator[str]:
+def _explain_coarse(every: Sequence[AskedPoint]) -> Iterator[str]:
     """Where floats coarser than the arguments came in, as far as that was looked for."""
     claims = [each.claim for each in every if each.claim is not None]
     if claims and claims[0].unit > claims[0].call.grain() and not claims[0].coarse.kind:

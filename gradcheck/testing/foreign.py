@@ -16,8 +16,8 @@ from types import ModuleType
 
 import numpy as np
 
-from gradcheck.testing.copies import kind_of, root_of
-from gradcheck.testing.program import LABELS, WEIGHTS, is_tree, leaves_of, names_of, put
+from gradcheck.testing.copies import find_root, read_kind
+from gradcheck.testing.program import LABELS, WEIGHTS, is_tree, list_leaves, list_names, put
 from gradcheck.values import Params, Routine, Value
 
 PLAIN = "takes plain numbers here"  # why the opinions abstain that need other numbers
@@ -71,13 +71,13 @@ def adapt(forward: Value, claim: Value, args: Sequence[Value]) -> Adapted:
     library = (
         TensorLibrary("PyTorch", _to_torch, contextlib.nullcontext, _pull_torch)
         if of_torch
-        else TensorLibrary("JAX", _to_jax, _in_doubles, _pull_jax)
+        else TensorLibrary("JAX", _to_jax, _use_doubles, _pull_jax)
     )
-    run, held = _of_module(function) if module else (function, ())
+    run, held = _adapt_module(function) if module else (function, ())
     fixed = held if claim is not None else ()  # of a pair the parameters are no arguments
 
     def outer(*given: Value, **kwargs: Value) -> Value:
-        if any(map(_is_ours, leaves_of(given).values())):
+        if any(map(_is_ours, list_leaves(given).values())):
             raise TypeError(f"a function of {library.name} {PLAIN}")
         return library.run(run, (*given, *fixed), kwargs)
 
@@ -109,7 +109,7 @@ def _look_into(forward: Value, claim: Value, args: Sequence[Value]) -> tuple[Val
     function: Value = forward
     if isinstance(function, type) and issubclass(function, torch.autograd.Function):
         function = getattr(function, "apply")  # noqa: B009 - of a class that mypy does not know
-    if claim is not None and names_of(function)[:1] == ("ctx",):
+    if claim is not None and list_names(function)[:1] == ("ctx",):
         owner = getattr(function, "__qualname__", "").rpartition(".")[0]
         raise TypeError(CONTEXT.format(name=owner or "F"))
     module, owner = isinstance(function, torch.nn.Module), getattr(function, "__self__", None)
@@ -142,7 +142,7 @@ def _name_as(adapted: Routine, function: Value) -> None:
 # -- PyTorch -------------------------------------------------------------------------------------
 
 
-def _of_module(module: Value) -> tuple[Routine, tuple[dict[str, Value]]]:
+def _adapt_module(module: Value) -> tuple[Routine, tuple[dict[str, Value]]]:
     """A module in float64 as a function of its arguments and, last, its parameters; and those."""
     inner: Value = copy.deepcopy(module).double()
 
@@ -161,7 +161,7 @@ def _pull_torch(function: Value, run: Routine, cotangent: Value, given: Value) -
     what has too many entries.
     """
     torch: Value = sys.modules["torch"]
-    mine = {path: _leaf(value) for path, value in leaves_of(given).items()}
+    mine = {path: _leaf(value) for path, value in list_leaves(given).items()}
     moved = {path: t.clone() if _is_tensor(t) else t for path, t in mine.items()}
     values = _leaves(run(*put(given, moved)))
     parts = zip(values, _leaves(cotangent), strict=False)  # of (out, rest) out alone
@@ -211,7 +211,7 @@ def _pull_jax(function: Value, run: Routine, cotangent: Value, given: Value) -> 
     The cotangent is arranged as the value is; of `(out, rest)` the rest has zeros.
     """
     jax: Value = sys.modules["jax"]
-    mine = leaves_of(given)
+    mine = list_leaves(given)
     constant = getattr(function, "nondiff_argnums", ())
     wrt = [path for path, a in mine.items() if _is_floating(a) and path[0] not in constant]
     value, pull = jax.vjp(
@@ -225,7 +225,7 @@ def _pull_jax(function: Value, run: Routine, cotangent: Value, given: Value) -> 
     return put(given, dict.fromkeys(mine) | dict(zip(wrt, map(_to_array, came), strict=True)))
 
 
-def _in_doubles() -> Value:
+def _use_doubles() -> Value:
     jax: Value = sys.modules["jax"]
     if hasattr(jax, "enable_x64"):
         return jax.enable_x64(True)
@@ -238,19 +238,19 @@ def _to_jax(value: Value) -> Value:
 
 def _is_of_jax(function: Value, args: Sequence[Value]) -> bool:
     """A function that JAX has made, or one that names or is given JAX or what JAX has made."""
-    if any(_home(a) in JAX for a in _leaves(tuple(args))):
+    if any(_find_home(a) in JAX for a in _leaves(tuple(args))):
         return True
     if not callable(function):
         return False
     while isinstance(function, functools.partial):
         function = function.func
     names = getattr(function, "__globals__", {}).get("__name__", "")
-    if _home(function) in JAX or root_of(names) in JAX:
+    if _find_home(function) in JAX or find_root(names) in JAX:
         return True
     inner = inspect.unwrap(function)
     closed = inspect.getclosurevars(inner) if inspect.isfunction(inner) else None
     named = (*closed.globals.values(), *closed.nonlocals.values()) if closed else ()
-    homes = (root_of(t.__name__) if isinstance(t, ModuleType) else _home(t) for t in named)
+    homes = (find_root(t.__name__) if isinstance(t, ModuleType) else _find_home(t) for t in named)
     return any(home in JAX for home in homes)
 
 
@@ -259,33 +259,35 @@ def _is_of_jax(function: Value, args: Sequence[Value]) -> bool:
 
 def _is_floating(value: Value) -> bool:
     """Whether it is an array or tensor of floats: PyTorch takes plain numbers for constants."""
-    array = _is_tensor(value) or kind_of(value) == "f"
+    array = _is_tensor(value) or read_kind(value) == "f"
     return array and np.asarray(_to_array(value)).dtype.kind == "f"
 
 
 def _is_ours(value: Value) -> bool:
     """Whether it is a number that gradcheck follows through a program, or an array of such."""
-    return (isinstance(value, np.ndarray) and kind_of(value) == "O") or _home(value) == "gradcheck"
+    return (isinstance(value, np.ndarray) and read_kind(value) == "O") or _find_home(
+        value
+    ) == "gradcheck"
 
 
-def _home(thing: Value) -> str:
-    return root_of(type(thing).__module__)
+def _find_home(thing: Value) -> str:
+    return find_root(type(thing).__module__)
 
 
 def _to_array(value: Value) -> Value:
     """An array of another library as NumPy's, floats as float64; anything else as it is."""
     if _is_tensor(value):
         value = value.detach().cpu().numpy()
-    elif _home(value) in JAX and kind_of(value) in ("i", "u", "b"):
+    elif _find_home(value) in JAX and read_kind(value) in ("i", "u", "b"):
         return np.asarray(value)
-    return np.array(value, dtype=np.float64)[()] if kind_of(value) == "f" else value
+    return np.array(value, dtype=np.float64)[()] if read_kind(value) == "f" else value
 
 
 def _each(change: Callable[[Value], Value], value: Value) -> Value:
     if not is_tree(value):
         return change(value)
-    return put(value, {path: change(leaf) for path, leaf in leaves_of(value).items()})
+    return put(value, {path: change(leaf) for path, leaf in list_leaves(value).items()})
 
 
 def _leaves(value: Value) -> list[Value]:
-    return list(leaves_of((value,)).values())
+    return list(list_leaves((value,)).values())

@@ -18,15 +18,15 @@ import numpy as np
 from flint import arb
 
 from gradcheck.numbers.ball import arbs, balls, middle, radius
-from gradcheck.numbers.run import precision, settings
+from gradcheck.numbers.run import change_settings, precision
 from gradcheck.opinions import limits
 from gradcheck.opinions.opinion import Case, Estimate, multiply_along
 from gradcheck.opinions.reverse import rounder, spread
-from gradcheck.testing.call import Call, as_it_was, is_symmetric
+from gradcheck.testing.call import Call, is_symmetric, restore_type
 from gradcheck.testing.copies import Coarse, Copies
 from gradcheck.testing.program import UserProgram
 from gradcheck.values import Array, Params, Value
-from gradcheck.verdict.consult import Verdict, locate, neighbours
+from gradcheck.verdict.consult import Verdict, locate, visit_neighbours
 
 Index = tuple[int, ...]
 SOUND = ("agree", "kink", "unstable-forward")
@@ -74,7 +74,7 @@ class Claim:
             programs = (call.program, call.program.copy(Copies("ball")))
             for keyed, program in product((False, True), programs):  # keys are seldom needed
                 try:
-                    with settings(keyed=keyed):
+                    with change_settings(keyed=keyed):
                         found = call.program.gradients(self.run(program, list(args)), call.wrt)
                     return {name: arbs(found[name]) for name in call.placed}
                 except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise any
@@ -92,7 +92,7 @@ class Claim:
             args = self.call.fresh()
             for i in self.call.wrt:
                 moved = np.asarray(args[i]) * rounding(np.shape(args[i]))
-                args[i] = as_it_was(moved, args[i])
+                args[i] = restore_type(moved, args[i])
             runs.append(self.call.by_name(self.run(self.call.program, args)))
         return {
             name: limits.MOVED * np.nan_to_num(spread(np.asarray(g), [run[name] for run in runs]))
@@ -225,11 +225,11 @@ def compare(case: Case, verdict: Verdict, claims: Params, rtol: float, unit: flo
     What is outside its interval at a kink may follow a branch beside.
     """
     known = {name: verdict.parts[name].gradient for name in claims}
-    parts = [Judged(n, g, known[n], _shape(verdict, n, g)) for n, g in claims.items()]
+    parts = [Judged(n, g, known[n], _describe_shape(verdict, n, g)) for n, g in claims.items()]
     if any(part.known is None for part in parts):
         if any(part.shape for part in parts):
             return [part for part in parts if part.shape]
-        along = _along_directions(verdict, claims, rtol * unit / limits.EPSILON)
+        along = _judge_directions(verdict, claims, rtol * unit / limits.EPSILON)
         return [along, *parts] if along.out.any() else parts
     near: tuple[Mapping[str, Array], ...] | None = None
     for part in (part for part in parts if not part.shape):
@@ -237,14 +237,14 @@ def compare(case: Case, verdict: Verdict, claims: Params, rtol: float, unit: flo
         part.cross()
         if part.right or not (part.out & part.kinks).any():
             continue
-        near = tuple(neighbours(case)) if near is None else near
+        near = tuple(visit_neighbours(case)) if near is None else near
         for g in (each[part.part] for each in near):
             like = limits.LIKE * np.max(np.abs(g), initial=0.0)
             part.out &= ~(part.kinks & (np.abs(part.given - g) <= like))
     return parts
 
 
-def _shape(verdict: Verdict, name: str, claim: Value) -> str:
+def _describe_shape(verdict: Verdict, name: str, claim: Value) -> str:
     reference = verdict.parts[name].gradient
     along = (o.directions.along[name][0] for o in verdict.opinions.values() if o.directions)
     expected = next(map(np.shape, along), None) if reference is None else reference.shape
@@ -301,7 +301,7 @@ def _add_triangles(part: Judged, claim: Claim) -> None:
             part.out[...], part.remark = False, TRIANGLES
 
 
-def _along_directions(verdict: Verdict, claims: Params, rtol: float) -> Judged:
+def _judge_directions(verdict: Verdict, claims: Params, rtol: float) -> Judged:
     asked = verdict.opinions["differences"].directions
     plain = {name: np.asarray(claim, dtype=np.float64) for name, claim in claims.items()}
     given = {name: Estimate(claim, np.zeros(claim.shape)) for name, claim in plain.items()}
@@ -393,7 +393,7 @@ def _move_inputs(
         part.lossy = "float64" if unit == limits.EPSILON and not part.out.any() else ""
 
 
-def level(verdict: Verdict) -> float:
+def find_level(verdict: Verdict) -> float:
     """The largest slope that is known."""
     known = [part.gradient for part in verdict.parts.values() if part.gradient is not None]
     return max((each.largest for each in known), default=0.0)
@@ -412,11 +412,11 @@ def is_known(asked: AskedPoint) -> bool:
     if along or any(part.gradient is None for part in verdict.parts.values()):
         return bool(along) and all(slopes.finite for slopes in along)
     value = 0.0 if verdict.value is None else verdict.value.largest
-    bar = limits.TIGHT * max(level(verdict), value) or ZERO
+    bar = limits.TIGHT * max(find_level(verdict), value) or ZERO
     for name, part in verdict.parts.items():
         assert part.gradient is not None
         given, known = claim.gradients.get(name), part.gradient
-        open_ = ~(known.error <= max(bar, limits.WIDE * level(verdict)))
+        open_ = ~(known.error <= max(bar, limits.WIDE * find_level(verdict)))
         for entry in part.entries:
             open_[entry.index] = False
         if given is not None and np.shape(given) == open_.shape:

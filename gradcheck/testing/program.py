@@ -51,7 +51,7 @@ def is_tree(value: Value, around: Path = ()) -> bool:
     return isinstance(value, dict) or (is_dataclass(value) and not isinstance(value, type))
 
 
-def _children(tree: Value) -> dict[Value, Value]:
+def _list_children(tree: Value) -> dict[Value, Value]:
     if isinstance(tree, dict):
         return tree
     if isinstance(tree, list | tuple):
@@ -59,13 +59,13 @@ def _children(tree: Value) -> dict[Value, Value]:
     return {Field(f.name): getattr(tree, f.name) for f in fields(tree)}
 
 
-def leaves_of(tree: Value, path: Path = (), around: Path = ()) -> dict[Path, Value]:
+def list_leaves(tree: Value, path: Path = (), around: Path = ()) -> dict[Path, Value]:
     """The leaves by the paths that lead to them; what is asked about is looked into in any case."""
     found: dict[Path, Value] = {}
-    for step, child in _children(tree).items():
+    for step, child in _list_children(tree).items():
         inner = (*path, step)
         if is_tree(child, (*around, tree)):
-            found |= leaves_of(child, inner, (*around, tree))
+            found |= list_leaves(child, inner, (*around, tree))
         else:
             found[inner] = child
     return found
@@ -74,7 +74,7 @@ def leaves_of(tree: Value, path: Path = (), around: Path = ()) -> dict[Path, Val
 def put(tree: Value, given: Mapping[Path, Value], path: Path = ()) -> Value:
     if path in given:
         return given[path]
-    parts = {step: put(child, given, (*path, step)) for step, child in _children(tree).items()}
+    parts = {step: put(child, given, (*path, step)) for step, child in _list_children(tree).items()}
     if isinstance(tree, dict):
         return parts
     if isinstance(tree, list | tuple):
@@ -108,7 +108,7 @@ def is_float(value: Value) -> bool:
 # -- how a backward pass is called ----------------------------------------------------------------
 
 
-def signature_of(function: Value) -> inspect.Signature:
+def read_signature(function: Value) -> inspect.Signature:
     """The parameters of a function; any of one that does not say."""
     try:
         return inspect.signature(function)
@@ -116,10 +116,10 @@ def signature_of(function: Value) -> inspect.Signature:
         return inspect.signature(lambda *args, **kwargs: None)
 
 
-def names_of(function: Value) -> tuple[str, ...]:
+def list_names(function: Value) -> tuple[str, ...]:
     if type(function) is FunctionType and not vars(function):  # a signature costs more
         return function.__code__.co_varnames[: function.__code__.co_argcount]
-    every = signature_of(function).parameters.values()
+    every = read_signature(function).parameters.values()
     return tuple(p.name for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
 
 
@@ -142,11 +142,11 @@ class Way:
     def rank(self, backward: Value, arguments: tuple[str, ...], *, keeps: bool) -> int:
         """How likely it is by the parameters: 3 where their names say it, -1 where none fits."""
         signature, first, given = (
-            signature_of(backward),
+            read_signature(backward),
             len(self.cotangents),
             self.names(arguments),
         )
-        names = names_of(backward)
+        names = list_names(backward)
         several = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
         needed = sum(signature.parameters[n].default is inspect.Parameter.empty for n in names)
         optional = set(names[max(needed, first) : len(given)])
@@ -161,7 +161,7 @@ class Way:
         return 3 if mine and (mine[0].lower() in CACHES or "cache" in mine[0].lower()) else 1
 
 
-def way_of(
+def find_way(
     backward: Routine, arguments: tuple[str, ...], values: int, *, cached: bool | None, keeps: bool
 ) -> Way:
     """The way in which a backward pass is called; TypeError where none fits, or two do.
@@ -183,7 +183,9 @@ def way_of(
     texts = {way: f"{name}({', '.join(way.names(arguments))})" for way in every}
     best = max(every, key=ranks.__getitem__)
     if ranks[best] < 0:
-        called = f"`{name}({', '.join(names_of(backward))})` does not take what it is called with: "
+        called = (
+            f"`{name}({', '.join(list_names(backward))})` does not take what it is called with: "
+        )
         raise TypeError(called + " or ".join(texts.values()))
     apart = [way for way in every if (way.outputs, way.behind) != (best.outputs, best.behind)]
     other = max(apart, key=ranks.__getitem__)
@@ -212,7 +214,7 @@ class Outputs:
             value = value[:-1] if self.shapes else value[0]
         if not self.shapes:
             return value
-        found = leaves_of(value)
+        found = list_leaves(value)
         return np.concatenate([np.reshape(found[path], (-1,)) for path in self.shapes])
 
     def cotangents(self, cotangent: Value) -> Value:
@@ -223,7 +225,7 @@ class Outputs:
         return put(self.like, {path: np.reshape(c, shape)[()] for (path, shape), c in parts})
 
 
-def outputs_of(value: Value, *, scalar: bool) -> tuple[Outputs, bool | None]:
+def find_outputs(value: Value, *, scalar: bool) -> tuple[Outputs, bool | None]:
     """How a value is laid out, and whether a cache stands behind it: None where one may.
 
     With `scalar`, a tuple that begins with a number is a loss and whatever goes with it.
@@ -242,7 +244,7 @@ def outputs_of(value: Value, *, scalar: bool) -> tuple[Outputs, bool | None]:
 
 
 def _lay_out(value: Value, *, cached: bool) -> Outputs:
-    found = leaves_of(value)
+    found = list_leaves(value)
     if (cached and len(value) == 1) or not all(map(is_float, found.values())):
         return Outputs(cached=cached)
     return Outputs(value, {path: np.shape(leaf) for path, leaf in found.items()}, cached)
@@ -281,7 +283,7 @@ class Weights:
         return {key: np.zeros(np.shape(w)) if g is MISSING else g for (key, w), g in pairs}
 
 
-def weights_of(owner: Value, held: Value, left: Value) -> Weights:
+def find_weights(owner: Value, held: Value, left: Value) -> Weights:
     """The weights of a layer in a dict or list of its own, or a function's, or by attributes."""
 
     def look(given: Value) -> tuple[Routine, tuple[Value, ...]]:
@@ -334,7 +336,7 @@ class UserProgram:
         args = self._arrange(leaves)
         if self.weights is not None:
             place = self.weights.held()
-            for key, value in _children(args[-1]).items():
+            for key, value in _list_children(args[-1]).items():
                 place[key] = value
         return self.forward(*args[: self.own], **self.kwargs)
 
@@ -364,7 +366,7 @@ class UserProgram:
 
     def leaves(self, args: Sequence[Value]) -> tuple[Value, ...]:
         """The arrays of other arguments of the same make; the weights as they are."""
-        found = leaves_of((*args, *self.args[len(args) :]))
+        found = list_leaves((*args, *self.args[len(args) :]))
         if found.keys() != set(self.paths):
             raise TypeError("the points of at= are to be arranged as the arguments")
         return tuple(found[path] for path in self.paths)
@@ -415,7 +417,7 @@ class UserProgram:
             named = ((i, by_name(came, name)) for i, name in enumerate(self.names[:count]))
             found = {i: g for i, g in named if g is not MISSING}
             return {tops[0]: came} if tree is not None and not found else found
-        arrays = {p[0] for p, v in leaves_of(self.args).items() if isinstance(v, np.ndarray)}
+        arrays = {p[0] for p, v in list_leaves(self.args).items() if isinstance(v, np.ndarray)}
         holding = [i for i in tops if i in arrays or not is_tree(self.args[i])]
         if not isinstance(came, tuple) and not (
             isinstance(came, list) and (not alone or len(came) == count > 1)
@@ -441,7 +443,7 @@ class UserProgram:
 def _select_keywords(function: Routine, keywords: Params) -> Params:
     if not keywords:
         return keywords
-    known = signature_of(function).parameters
+    known = read_signature(function).parameters
     several = any(p.kind is p.VAR_KEYWORD for p in known.values())
     return {name: value for name, value in keywords.items() if several or name in known}
 
@@ -454,7 +456,7 @@ class _WithWeights:
     left: Value
 
 
-def program_of(
+def make_program(
     forward: Routine,
     backward: Value,
     args: Sequence[Value],
@@ -476,7 +478,7 @@ def program_of(
 
     copies: list[Value] = []
     first = run()
-    outputs, cached = outputs_of(first, scalar=scalar)
+    outputs, cached = find_outputs(first, scalar=scalar)
     keeps = made.kept.has_changed() or weights is not None
     if keeps:
         drifts = not np.array_equal(outputs.flat(first), outputs.flat(run()))
@@ -486,7 +488,7 @@ def program_of(
         cached = cached if cache is None else cache and isinstance(first, tuple)
         count = len(outputs.shapes) or 1
         names = made.names[: made.own]
-        made.way = way_of(made.backward, names, count, cached=cached, keeps=keeps)
+        made.way = find_way(made.backward, names, count, cached=cached, keeps=keeps)
         if made.way.behind == "cache" and not outputs.cached:
             outputs = _lay_out(first[:-1], cached=True)
     made.outputs = outputs
@@ -501,13 +503,13 @@ def _bind(
     kwargs: Params,
     weights: tuple[Value, Value] | None,
 ) -> UserProgram:
-    taken = dict(enumerate(names_of(forward))) | getattr(forward, LABELS, {})
+    taken = dict(enumerate(list_names(forward))) | getattr(forward, LABELS, {})
     names = tuple(taken.get(i, f"argument {i}") for i in range(len(args)))
     held = None
     if weights is not None:
-        held = weights_of(getattr(forward, "__self__", None), *weights)
+        held = find_weights(getattr(forward, "__self__", None), *weights)
         args, names = (*args, held.values()), (*names, WEIGHTS)
-    paths = tuple(leaves_of(tuple(args)))
+    paths = tuple(list_leaves(tuple(args)))
     labels = tuple(_label(names[path[0]], path[1:]) for path in paths)
     given = forward if backward is True else backward if callable(backward) else None
     return UserProgram(

@@ -23,8 +23,8 @@ import numpy as np
 from gradcheck.opinions.limits import EPSILON, MENDED
 from gradcheck.opinions.tape import record
 from gradcheck.testing.budget import TimeBudget
-from gradcheck.testing.call import Call, draw_signed, file_of, grow, nudge, text_of
-from gradcheck.testing.copies import LONGEST, Copies, is_theirs, list_called, root_of, used_names
+from gradcheck.testing.call import Call, draw_signed, find_file, grow, nudge, read_text
+from gradcheck.testing.copies import LONGEST, Copies, find_root, is_theirs, list_called, used_names
 from gradcheck.testing.judging import AskedPoint, Claim, compare, is_known
 from gradcheck.testing.program import UserProgram
 from gradcheck.values import Array, Params, Value
@@ -124,14 +124,14 @@ class Source:
 
     def values(self) -> Iterator[tuple[ast.AST, ast.expr]]:
         """The values that are assigned or given back, each with what it stands in alone."""
-        from gradcheck.diagnosis.edits import parts_of  # noqa: PLC0415 - where something is wrong
+        from gradcheck.diagnosis.edits import list_parts  # noqa: PLC0415 - where something is wrong
 
         if isinstance(self.built, ast.Lambda):
-            yield from ((part, part) for part in parts_of(self.built.body))
+            yield from ((part, part) for part in list_parts(self.built.body))
         for node in walk(self.built, ast.Assign | ast.AugAssign):
             yield node, node.value
         for node in walk(self.built, ast.Return):
-            yield from ((part, part) for part in parts_of(node.value) if node.value)
+            yield from ((part, part) for part in list_parts(node.value) if node.value)
 
     def _compile(self, new: ast.AST | None, old: ast.AST) -> CodeType | None:
         """The code of the function with one edit made; None where it does not compile."""
@@ -152,7 +152,7 @@ class Source:
         """
         from gradcheck.diagnosis.patterns import fill  # noqa: PLC0415 - where something is wrong
 
-        line, file = getattr(edit.old, "lineno", 0), file_of(self.function)
+        line, file = getattr(edit.old, "lineno", 0), find_file(self.function)
         around = (s for s in walk(self.whole, ast.stmt) if edit.old in ast.walk(s))
         statement = [*around][-1]  # the innermost
         whole = self._write(statement)
@@ -173,7 +173,7 @@ class Source:
                 return SourceRepair(edit.name, file, line, _cut(whole), new, True)
         with self._edit(edit.new, edit.old):
             new = self._write(edit.new if statement is edit.old else statement)
-        return SourceRepair(edit.name, file, line, *_windows(whole, new))
+        return SourceRepair(edit.name, file, line, *_cut_windows(whole, new))
 
     @staticmethod
     def _write(statement: Value) -> str:
@@ -182,7 +182,7 @@ class Source:
         return ast.unparse(chosen.body if chosen else statement)
 
 
-def _windows(old: str, new: str) -> tuple[str, str]:
+def _cut_windows(old: str, new: str) -> tuple[str, str]:
     """Two lines, cut to what is not alike where they are long."""
     old, new = old.split("\n", maxsplit=1)[0], new.split("\n", maxsplit=1)[0]
     if max(len(old), len(new)) <= LONGEST:
@@ -312,7 +312,7 @@ class RepairSearch:
         What forward computes, if it is one expression of the same names, may be what is missing;
         the first of functions that pull back has a cotangent first.
         """
-        from gradcheck.diagnosis.edits import stages  # noqa: PLC0415 - where something is wrong
+        from gradcheck.diagnosis.edits import list_stages  # noqa: PLC0415 - where something is wrong
 
         try:
             functions = self._functions()
@@ -331,7 +331,7 @@ class RepairSearch:
         ranked = []
         for rank in self._rank(sources, each):
             pairs = zip(sources, words, rank, strict=True)
-            found = [stages(source.built, names, chosen) for source, names, chosen in pairs]
+            found = [list_stages(source.built, names, chosen) for source, names, chosen in pairs]
             ranked.append(list(zip(*found, strict=True)))
         first, second, last = ranked
         # looked through everywhere before anything is put beside what stands there
@@ -495,7 +495,7 @@ class RepairSearch:
         names = [{name for code in each for name in used_names(code)} for each in (right, codes)]
         self.constants = names[0] & names[1]
         every = [f for code in codes for f in self.copies.functions(code) if is_theirs(f)]
-        every = [f for f in every if root_of(f.__globals__.get("__name__", "")) != OURS]
+        every = [f for f in every if find_root(f.__globals__.get("__name__", "")) != OURS]
         test = next((f for f in every if f.__code__ not in right), None)
         before = right if self.program.keeps or self.program.way.behind == "cache" else ()
         others = [f for f in every if f is not test and f.__code__ not in before]
@@ -566,10 +566,10 @@ class RepairSearch:
         return read_words(source, tree, value, cached, floats, pulls=pulls)
 
     def _tree(self, function: Value) -> ast.Module:
-        file = file_of(function)
+        file = find_file(function)
         if file not in self.trees:
             try:
-                self.trees[file] = parse(text_of(file))
+                self.trees[file] = parse(read_text(file))
             except SyntaxError:
                 self.trees[file] = ast.Module([], [])
         return self.trees[file]

@@ -13,9 +13,9 @@ from gradcheck.errors import underline
 from gradcheck.opinions.limits import EPSILON, WIDE
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.report.figures import bar, nest_text, plain
+from gradcheck.report.figures import format_bar, nest_text, plain
 from gradcheck.testing.foreign import PLAIN
-from gradcheck.testing.judging import Judged, Off, level
+from gradcheck.testing.judging import Judged, Off, find_level
 from gradcheck.testing.repair import SourceRepair
 from gradcheck.values import Params, Value
 from gradcheck.verdict.consult import Verdict
@@ -104,7 +104,7 @@ class Result:
 
     @cached_property
     def message(self) -> str:
-        return _message(self)
+        return _write_message(self)
 
     @property
     def gradient(self) -> Value:
@@ -113,7 +113,7 @@ class Result:
         One array; by several arguments a tuple of them; None where no opinion has one.
         """
         known = [part.gradient for part in self.verdicts[0].parts.values()]
-        return _alone(
+        return _take_alone(
             [None if g is None else np.array(g.value, dtype=np.float64)[()] for g in known]
         )
 
@@ -123,7 +123,7 @@ class Result:
 
         By several arguments a tuple.
         """
-        return _alone([nest_text(self._closed.get(name)) for name in self.case.wrt])
+        return _take_alone([nest_text(self._closed.get(name)) for name in self.case.wrt])
 
     @cached_property
     def _closed(self) -> Params:
@@ -144,28 +144,28 @@ class Result:
                 text = f"an array of shape {value.shape}"
                 if value.size <= FEW:
                     text = np.array2string(value, separator=", ").replace("\n", "")
-                lines.append(f"  d/d{name} = {text}  {bar(part.gradient.widest)}")
+                lines.append(f"  d/d{name} = {text}  {format_bar(part.gradient.widest)}")
             form = nest_text(self._closed.get(name)) if self.case.size() <= FEW else None
             if form is not None and len(str(form)) <= LONGEST:
                 lines.append(f"  d/d{name} = {str(form).replace(QUOTE, '')}")
         return "\n".join([*lines, *([self.message] if self.message else ())])
 
 
-def _alone(found: list[Value]) -> Value:
+def _take_alone(found: list[Value]) -> Value:
     return found[0] if len(found) == 1 else tuple(found)
 
 
 # -- the message ---------------------------------------------------------------------------------
 
 
-def _message(found: Result) -> str:
+def _write_message(found: Result) -> str:
     """What the check found, the likeliest cause first, and what it could not have seen.
 
     The first line is what pytest's summary shows: argument, entry, numbers, mistake.
     """
     verdict, faults = found.worst, found.faults
     wrong = [part for part in found.judged if not part.right]
-    ends = _wrap(*_unseen(verdict, found.judged), *(f"note: {note}" for note in found.notes))
+    ends = _wrap(*_list_unseen(verdict, found.judged), *(f"note: {note}" for note in found.notes))
     for part in wrong:
         known = verdict.parts[part.part].gradient if part.part in verdict.parts else None
         if known is not None and part.off and np.all(np.abs(known.value) <= known.error):
@@ -209,7 +209,7 @@ def _explain(found: Result, wrong: Sequence[Judged]) -> list[str]:
     if guess is not None and repair is not None and repair.name not in guess.ids:
         guess = None
     name = found.name or (guess.ids[0] if guess else repair.name if repair else "")
-    blocks = [_first(wrong[0], name), *(repair.lines if repair else ())]
+    blocks = [_choose_first(wrong[0], name), *(repair.lines if repair else ())]
     blocks += _wrap(*found.faults)
     for part in wrong[1:] if wrong[0].shape else wrong:  # of a shape the first line says all
         blocks += _list_entries(part)
@@ -218,12 +218,12 @@ def _explain(found: Result, wrong: Sequence[Judged]) -> list[str]:
     return blocks + _wrap(*dict.fromkeys(r for d in every for r in d.remarks))
 
 
-def _first(part: Judged, name: str) -> str:
+def _choose_first(part: Judged, name: str) -> str:
     said = f": {name}" if name else ""
     if part.shape or not part.off:
         return f"d/d{part.part} {part.shape}{said}"
     off = max(part.off, key=lambda off: off.distance)
-    place = f"d/d{_name(off.part or part.part, off.index)}"
+    place = f"d/d{_name_entry(off.part or part.part, off.index)}"
     if off.interval is not None:
         low, high = off.interval
         return f"{place} is {off.claimed:.6g}, outside the kink's interval [{low:g}, {high:g}]"
@@ -234,7 +234,6 @@ def _first(part: Judged, name: str) -> str:
 
 
 def _write_apart(one: float, other: float) -> tuple[str, str]:
-    """Two numbers with as many digits as tell them apart, and one more."""
     pairs = [(f"{one:.{digits}g}", f"{other:.{digits}g}") for digits in range(4, DIGITS + 1)]
     told = [a != b for a, b in pairs]
     both = (
@@ -247,9 +246,9 @@ def _write_apart(one: float, other: float) -> tuple[str, str]:
 
 def _describe_guess(guess: "Hypothesis", source: str) -> Iterator[str]:
     """What a mistake is, and the place in forward where it shows."""
-    from gradcheck.diagnosis import words  # noqa: PLC0415
+    from gradcheck.diagnosis import write_words  # noqa: PLC0415
 
-    yield from _wrap(f"{guess.ids[0]}: {words(guess, source)}")
+    yield from _wrap(f"{guess.ids[0]}: {write_words(guess, source)}")
     if guess.span is not None:
         lines = underline(source, (guess.span[-2], guess.span[-1]), "    ")
         start = max(4, lines[-1].find("~") - WIDTH // 2) if max(map(len, lines)) > WIDTH else 4
@@ -265,21 +264,24 @@ def _list_entries(part: Judged) -> Iterator[str]:
     yield f"  d/d{part.part}: {count} out{'; the largest:' if len(part.off) > SHOWN else ':'}"
     smooth = sorted((off for off in part.off if off.interval is None), key=lambda o: -o.distance)
     for digits in (9, 7, 5):  # of an entry with many indices fewer
-        lines = [f"  {line}" for line in align(_rows(smooth[:SHOWN], digits))] if smooth else []
+        lines = (
+            [f"  {line}" for line in align(_make_rows(smooth[:SHOWN], digits))] if smooth else []
+        )
         if digits == 5 or max(map(len, lines), default=0) <= WIDTH:
             yield from lines
             break
     for off in [off for off in part.off if off.interval is not None][:SHOWN]:
         low, high = off.interval or (0.0, 0.0)
-        yield f"    {_name(off.part, off.index)} is {off.claimed:.9g}, not in [{low:g}, {high:g}]"
+        entry = _name_entry(off.part, off.index)
+        yield f"    {entry} is {off.claimed:.9g}, not in [{low:g}, {high:g}]"
 
 
-def _rows(entries: Sequence[Off], digits: int) -> list[tuple[str, ...]]:
+def _make_rows(entries: Sequence[Off], digits: int) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("entry", "claimed", "expected", "tolerance")]
     for off in entries:
         bar = max(off.error, EPSILON * abs(off.expected))  # no float64 says more
         expected = f"{off.expected:.{digits}g} ± {bar:.0e}"
-        name = _name("" if off.index else off.part, off.index)
+        name = _name_entry("" if off.index else off.part, off.index)
         rows.append((name, f"{off.claimed:.{digits}g}", expected, f"{off.tolerance:.0e}"))
     return rows
 
@@ -290,7 +292,7 @@ def align(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
         yield "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip()
 
 
-def _name(part: str, index: tuple[int, ...]) -> str:
+def _name_entry(part: str, index: tuple[int, ...]) -> str:
     return f"{part}[{', '.join(map(str, index))}]" if index else part
 
 
@@ -305,34 +307,36 @@ def _describe_failure(verdict: Verdict) -> str:
     return ALONE if _is_lone(verdict) else FAILED[verdict.verdict]
 
 
-def _only_floats(verdict: Verdict) -> bool:
+def _is_only_floats(verdict: Verdict) -> bool:
     given = [opinion.name for opinion in verdict.opinions.values() if not opinion.abstains]
     return verdict.verdict == "undecided" and given == ["differences"]
 
 
 def _is_lone(verdict: Verdict) -> bool:
     """Whether differences, alone, leave no entry open: what is missing is somebody who agrees."""
-    wide, known = WIDE * level(verdict), [part.gradient for part in verdict.parts.values()]
+    wide, known = WIDE * find_level(verdict), [part.gradient for part in verdict.parts.values()]
     settled = all(g is not None and bool(np.all(g.error <= wide)) for g in known)
-    return _only_floats(verdict) and not verdict.entries and settled
+    return _is_only_floats(verdict) and not verdict.entries and settled
 
 
 def _describe_verdict(verdict: Verdict) -> Iterator[str]:
     """Why no gradient could be established, whom the pattern blames, and what helps."""
     yield f"  verdict: {verdict.verdict}"
     for entry in [e for e in verdict.entries if e.verdict == verdict.verdict][:SHOWN]:
-        yield from _wrap(f"{_name(entry.part or 'value', entry.index)}: {entry.why}", indent="    ")
+        yield from _wrap(
+            f"{_name_entry(entry.part or 'value', entry.index)}: {entry.why}", indent="    "
+        )
     for suspect in (s for s in verdict.suspects[:1] if not s.users):
         yield f"    first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
     for name, opinion in verdict.opinions.items():
         noted = any(opinion.abstains in note for note in verdict.notes)
         if opinion.abstains and not (noted or opinion.abstains.endswith(PLAIN)):
             yield from _wrap(f"{name} abstains: {opinion.abstains}", indent="    ")
-    if _only_floats(verdict):
+    if _is_only_floats(verdict):
         yield from _wrap(HELP if _is_lone(verdict) else OPEN)
 
 
-def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:
+def _list_unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:
     for part in judged:
         if part.sensitivity and part.right:
             least = f"{part.sensitivity:.1g}"

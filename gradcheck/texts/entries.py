@@ -253,7 +253,7 @@ def turn_round(product: Value) -> Value:
 # -- sums ------------------------------------------------------------------------------------------
 
 
-def fresh() -> Letter:
+def draw_letter() -> Letter:
     return Letter(f"t{next(FRESH)}")
 
 
@@ -269,28 +269,28 @@ def pick_entries(expr: Value) -> Value:
     return found
 
 
-def total(expr: Value, bound: dict[Letter, Value], length: Callable[[Value], int]) -> Value:
+def sum_over(expr: Value, bound: dict[Letter, Value], length: Callable[[Value], int]) -> Value:
     """The sum over letters, in the shortest of three ways: in one, of products, or of most."""
     if not bound or expr == 0:
         return expr
     whole, terms = factor_terms(expr), sympy.Add.make_args(pick_entries(expand_terms(expr)))
-    found = [_total_of(whole, bound)]
+    found = [_sum_product(whole, bound)]
     if len(terms) > 1:
-        each = {term: _total_of(term, bound) for term in terms}
+        each = {term: _sum_product(term, bound) for term in terms}
         plain = [term for term in terms if isinstance(each[term].as_coeff_Mul()[1], Total)]
         apart = sympy.Add(*(each[term] for term in terms if term not in plain))
-        together = _total_of(factor_terms(sympy.Add(*plain)), bound) if plain else ZERO
+        together = _sum_product(factor_terms(sympy.Add(*plain)), bound) if plain else ZERO
         found = [apart + together, *found, sympy.Add(*each.values())]
     return min(found, key=length)
 
 
-def _total_of(term: Value, sizes: dict[Letter, Value]) -> Value:
+def _sum_product(term: Value, sizes: dict[Letter, Value]) -> Value:
     """The sum of one product: inner sums are opened, deltas and what adds to a number are used."""
     count, term = turn_round(term).as_coeff_Mul()
     bound, factors = dict(sizes), list[Value]()
     for factor in sympy.Mul.make_args(term):
         if isinstance(factor, Total) and not letters(factor).isdisjoint(bound):
-            again = {name: fresh() for name in factor.bound}
+            again = {name: draw_letter() for name in factor.bound}
             factors += sympy.Mul.make_args(factor.args[1].xreplace(again))
             bound |= {again[name]: n for name, n in factor.bound.items()}
         else:
@@ -304,7 +304,7 @@ def _total_of(term: Value, sizes: dict[Letter, Value]) -> Value:
             factors = [f for f in factors if f not in more]
             names |= {name for f in more for name in letters(f) if name in bound}
         own = {b: bound.pop(b) for b in names}
-        count *= _name(sympy.Mul(*part), own) if part else sympy.Mul(*own.values())
+        count *= _rename_bound(sympy.Mul(*part), own) if part else sympy.Mul(*own.values())
     return count * sympy.Mul(*factors)
 
 
@@ -327,7 +327,7 @@ def _contract(factors: list[Value], bound: dict[Letter, Value]) -> list[Value] |
     return None
 
 
-def _name(body: Value, bound: dict[Letter, Value]) -> Total:
+def _rename_bound(body: Value, bound: dict[Letter, Value]) -> Total:
     """A sum with letters of its own, what was summed first first, whatever they were called."""
     taken = (int(name.name[1:]) for name in body.atoms(Letter) if name.name[0] == "k")
     first = max(taken, default=0) + 1

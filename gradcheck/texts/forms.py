@@ -13,17 +13,17 @@ import numpy as np
 import sympy
 
 from gradcheck.answers import read_formula
-from gradcheck.answers.tree import rows_named
+from gradcheck.answers.tree import find_rows
 from gradcheck.engine.tape import Node, Step, Verbs
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import GradcheckError, TextError
-from gradcheck.language import Budget, check_program, executing
+from gradcheck.language import Budget, check_program, locate_running
 from gradcheck.language.kinds import FORMULAS, KINDS, VOCABULARY
 from gradcheck.language.program import RunOutcome, run
 from gradcheck.opinions.opinion import Estimate, NotScalar, estimate
 from gradcheck.opinions.tape import Tape, record
 from gradcheck.ops import BY_SPELLING
-from gradcheck.problem.draw import given_point
+from gradcheck.problem.draw import draw_given_point
 from gradcheck.problem.record import Point, Problem
 from gradcheck.texts import Formulas
 from gradcheck.texts.entries import (
@@ -47,8 +47,8 @@ from gradcheck.texts.entries import (
     pick_entries,
     turn_round,
 )
-from gradcheck.texts.notation import PREFIX, TEX, Notation, parse_formula, sizes_in
-from gradcheck.texts.rules import PullSite, add_up, fit_form, pull_form, value
+from gradcheck.texts.notation import PREFIX, TEX, Notation, list_sizes, parse_formula
+from gradcheck.texts.rules import PullSite, add_up, fit_form, make_value, pull_form
 from gradcheck.texts.writer import ADD, count_text, write
 from gradcheck.values import Array, Params, Value
 
@@ -90,12 +90,12 @@ def record_run(problem: Problem, point: Point) -> RecordedRun:
         outcomes.append(problem.outcome_on(kind, inputs))
         return outcomes[-1].value
 
-    case = replace(problem.case(point), function=function, where=executing)
+    case = replace(problem.case(point), function=function, where=locate_running)
     tape = record(replace(case, wrt=tuple(case.inputs)))
     if tape is None:
         raise NoText("a value that depends on no input")
     variables = outcomes[-1].names
-    plain = {n: np.array(bare(v)) if isinstance(v, Tensor) else v for n, v in variables.items()}
+    plain = {n: np.array(unwrap(v)) if isinstance(v, Tensor) else v for n, v in variables.items()}
     known = {n: v for n, v in plain.items() if isinstance(v, np.ndarray | np.number | float | int)}
     known |= {name: problem.in_numpy(name, value) for name, value in point.items()}
     if problem.cotangent is not None:
@@ -128,7 +128,7 @@ class Writing:
                 self.named.setdefault(each._step(), name)
         for node in tape.nodes[: tape.nodes.index(tape.root) + 1]:
             shape = np.shape(tape.given[node].value)
-            found = self.attempt(shape, lambda n=node, s=shape: value(n, s, self.operands(n)))
+            found = self.attempt(shape, lambda n=node, s=shape: make_value(n, s, self.operands(n)))
             self.forms[node] = self._with_name(self.named.get(node), found)
 
     def attempt(self, shape: Shape, make: Callable[..., Form], *given: Value) -> Form:
@@ -185,7 +185,7 @@ class Writing:
             n = AxisLength(len(array), said) if ".shape[" in said else len(array)
             return Form(delta(n, letter(1), letter(0)), (n, n))
         if array.size and np.all(array == array.flat[0]):
-            return number(_fraction(array.flat[0].item()), array.shape)
+            return number(_read_fraction(array.flat[0].item()), array.shape)
         return quote_text(text, array.shape) if text else Form(None, array.shape)
 
     def _text(self, node: Node, i: int, value: Value) -> str:
@@ -202,7 +202,7 @@ class Writing:
         if not names or names & self.changing:
             return ""
         text = ast.unparse(sides[i])
-        found = value_of(text, self.run.values)
+        found = evaluate_text(text, self.run.values)
         return text if found is not None and np.array_equal(found, value) else ""
 
     @cached_property
@@ -302,7 +302,7 @@ def read_number(tree: ast.expr) -> Form:
         case ast.UnaryOp(op=ast.USub(), operand=inner):
             return -read_number(inner)
         case ast.Constant(value=int() | float() as plain):
-            return number(_fraction(plain))
+            return number(_read_fraction(plain))
         case ast.Name("nan" | "inf"):
             return Form(None)
         case ast.Name("e"):
@@ -316,7 +316,7 @@ def quote_text(text: str, shape: Shape) -> Form:
     return leaf(text, shape, binding=ATOM if tight else ADD)
 
 
-def _fraction(value: float) -> Fraction:
+def _read_fraction(value: float) -> Fraction:
     """The decimal as written; the third that a program computed as 1/3."""
     near = Fraction(value).limit_denominator(SIMPLE)
     return near if float(near) == value else Fraction(str(float(value)))
@@ -325,7 +325,7 @@ def _fraction(value: float) -> Fraction:
 # -- what is shown ---------------------------------------------------------------------------------
 
 
-def formulas(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> Formulas:
+def write_formulas(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> Formulas:
     """The forms that can be trusted, in each notation in which they are read as what they say."""
     texts, here = _trust(problem, point, judged)
     if not texts or here is None:
@@ -350,15 +350,17 @@ def formulas(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> 
 
 def name_sizes(texts: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
     """The sizes in texts that an `n` in an answer is read as, with that letter."""
-    usual = rows_named(shapes)
+    usual = find_rows(shapes)
     if usual is None or "n" in map(str.casefold, shapes):
         return {}
-    names = {size: size.removesuffix(".shape[0]") for size in sizes_in(texts)}
+    names = {size: size.removesuffix(".shape[0]") for size in list_sizes(texts)}
     rows = shapes[usual][0]
     return {size: "n" for size, name in names.items() if size != name and shapes[name][0] == rows}
 
 
-def matrix_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> dict[str, str]:
+def write_matrix_forms(
+    problem: Problem, point: Point, judged: Mapping[str, Estimate]
+) -> dict[str, str]:
     """The gradient by each input as NumPy text, where there is one that can be trusted.
 
     Every text is read again as a program over the inputs and the program's own values: here, where
@@ -377,7 +379,7 @@ def _trust(
     try:
         with np.errstate(all="ignore"):
             here = record_run(problem, point)
-            there = elsewhere(here)
+            there = lengthen_run(here)
             texts = write_texts(here)
     except (*FAULTS, NotScalar):
         return {}, None
@@ -400,7 +402,7 @@ def write_texts(run: RecordedRun) -> dict[str, str]:
     return found
 
 
-def elsewhere(here: RecordedRun) -> RecordedRun | None:
+def lengthen_run(here: RecordedRun) -> RecordedRun | None:
     """The run where lengths that only drawn inputs have are longer; else at a point beside."""
     problem, inputs = here.problem, here.problem.inputs
     drawn = {name: entry for name, entry in inputs.items() if entry.value is None}
@@ -414,7 +416,7 @@ def elsewhere(here: RecordedRun) -> RecordedRun | None:
                 for name, e in drawn.items()
             }
             other = replace(problem, inputs={**inputs, **sized}) if longer else problem
-            run = record_run(other, given_point(other) if longer else _beside(here))
+            run = record_run(other, draw_given_point(other) if longer else _move_beside(here))
             same = [n.op.name for n in run.tape.nodes] == [n.op.name for n in here.tape.nodes]
             if same and all(np.all(np.isfinite(g)) for g in compute_gradients(run).values()):
                 return run
@@ -433,7 +435,7 @@ def compute_gradients(run: RecordedRun) -> dict[str, Array]:
     }
 
 
-def _beside(here: RecordedRun) -> Point:
+def _move_beside(here: RecordedRun) -> Point:
     rng = np.random.default_rng(here.problem.seed)
     found = {}
     for name, given in here.tape.case.inputs.items():
@@ -445,7 +447,7 @@ def _beside(here: RecordedRun) -> Point:
     return found
 
 
-def value_of(text: str, names: Params) -> Array | None:
+def evaluate_text(text: str, names: Params) -> Array | None:
     """What a text comes to, read as a program; None where it is none."""
     try:
         program = check_program(text, declared=tuple(names), vocabulary=VOCABULARY)
@@ -456,7 +458,7 @@ def value_of(text: str, names: Params) -> Array | None:
 
 def gives(text: str, names: Params, judged: Estimate) -> bool:
     """Whether a text, read again, is the gradient, up to what float64 loses."""
-    found, due = value_of(text, names), np.asarray(judged.value)
+    found, due = evaluate_text(text, names), np.asarray(judged.value)
     if found is None or found.shape != due.shape:
         return False
     room = AGREES * np.max(np.abs(due), initial=1e-300) + np.asarray(judged.error)

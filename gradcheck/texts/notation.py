@@ -65,7 +65,7 @@ def _escape(text: str) -> str:
     return text.replace("_", r"\_")
 
 
-def _in_tex(letters: str, low: str) -> str:
+def _write_letters(letters: str, low: str) -> str:
     if letters in GREEK:
         letters = "\\" + letters.replace("lamda", "lambda")
     elif len(letters) > 1:
@@ -76,8 +76,8 @@ def _in_tex(letters: str, low: str) -> str:
 def _set_subscript(word: str) -> str:
     head, _, below = word.partition("_")
     if not head or not below:
-        return _in_tex(word, "")
-    return _in_tex(head, below if below.isdigit() else _in_tex(below, ""))
+        return _write_letters(word, "")
+    return _write_letters(head, below if below.isdigit() else _write_letters(below, ""))
 
 
 TEX = Spelling(
@@ -88,7 +88,7 @@ TEX = Spelling(
         "/": r"\frac{{{}}}{{{}}}", "slope": r"\frac{{\partial {}}}{{\partial {}}}", "≥": r"\ge",
         "≤": r"\le", "≠": r"\ne",
     },
-    name=_in_tex,
+    name=_write_letters,
     word=lambda name: rf"\mathit{{{_escape(name)}}}",
     function=lambda name: COMMANDS.get(name, rf"\operatorname{{{_escape(name)}}}"),
     plain=lambda text: rf"\texttt{{{_escape(text)}}}",
@@ -164,7 +164,6 @@ class Notation:
         return f"{self._in(left, SUM)} {sign} {self._in(right, SUM)}"
 
     def _before_index(self, inner: ast.expr) -> str:
-        """A condition in round brackets, for an index is in square."""
         match inner:
             case ast.Compare(left, [op], [right]) if type(op) in COMPARED:
                 return self.spelling.say("()", self._compare(left, op, right))
@@ -174,7 +173,7 @@ class Notation:
 
     def _chain(self, tree: ast.expr) -> Written:
         """A product: its numbers first, then what has axes, entry by entry."""
-        above, below = factors(tree, self.axes)
+        above, below = split_factors(tree, self.axes)
         (numbers, arrays), (under, dividing) = map(self._by_rank, (above, below))
         match above, below:
             case [ast.BinOp(left, ast.MatMult(), right)], []:
@@ -307,7 +306,7 @@ class Picture(Notation):
                 rows = (
                     f"{self.of(value)[0]} & "
                     + (rf"\text{{if }} {self.of(test)[0]}" if test else r"\text{otherwise}")
-                    for value, test in _cases(tree)
+                    for value, test in _list_cases(tree)
                 )
                 return rf"\begin{{cases}}{BREAK.join(rows)}\end{{cases}}", -1
             case ast.Call(ast.Name("exp"), [inner], []):
@@ -341,7 +340,7 @@ class Picture(Notation):
         return super().of(tree)
 
 
-def _cases(tree: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+def _list_cases(tree: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:
     """The values of where(...) with their conditions, then all else: nothing where that is 0/0."""
     while isinstance(tree, ast.Call) and ast.unparse(tree.func) == "where" and len(tree.args) == 3:
         condition, value, tree = tree.args
@@ -353,7 +352,7 @@ def _cases(tree: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:
 PICTURE = Picture({}, spelling=replace(TEX, plain=_refuse, word=_set_subscript))
 
 
-def latex(text: str) -> str:
+def write_latex(text: str) -> str:
     """A formula as LaTeX, without dollars; empty where it is none."""
     if len(text) > LONGEST:
         return ""
@@ -365,16 +364,16 @@ def latex(text: str) -> str:
 
 def write_path(found: PathForm) -> str:
     """A formula with its condition as LaTeX; empty where it has none."""
-    text = latex(found.text)
+    text = write_latex(found.text)
     if not text or not found.where:
         return text
     words = BETWEEN.split(found.where)
-    formulas = ("" if k % 2 else latex(piece) for k, piece in enumerate(words))
+    formulas = ("" if k % 2 else write_latex(piece) for k, piece in enumerate(words))
     said = (formula or rf"\text{{{piece}}}" for formula, piece in zip(formulas, words, strict=True))
     return text + r"\text{  for }" + "".join(said)
 
 
-def sizes_in(texts: Iterable[str]) -> list[str]:
+def list_sizes(texts: Iterable[str]) -> list[str]:
     """The sizes that texts speak of (`X.shape[0]`, `Y.size`), each once."""
     trees = (node for text in texts for node in ast.walk(parse_formula(text)))
     return list(dict.fromkeys(ast.unparse(tree) for tree in trees if is_size(tree)))
@@ -467,19 +466,19 @@ def split_sign(tree: ast.expr) -> tuple[bool, ast.expr]:
     return False, tree
 
 
-def factors(tree: ast.expr, axes: Mapping[str, int]) -> Factors:
+def split_factors(tree: ast.expr, axes: Mapping[str, int]) -> Factors:
     """What stands above and below the line of a chain of products and quotients.
 
     The numbers before a product of matrices stand before the whole of it.
     """
     match tree:
         case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
-            a, b = factors(left, axes), factors(right, axes)
+            a, b = split_factors(left, axes), split_factors(right, axes)
             b = b if isinstance(op, ast.Mult) else b[::-1]
             sides = ([f for f in a[k] + b[k] if not _is_one(f)] for k in (0, 1))
             return next(sides), next(sides)
         case ast.BinOp(left=left, op=ast.MatMult() as op, right=right):
-            above, below = factors(left, axes)
+            above, below = split_factors(left, axes)
             numbers = [f for f in above if rank(f, axes) <= 0]
             arrays = [f for f in above if f not in numbers]
             if numbers and arrays and not below:

@@ -9,21 +9,21 @@ from flint import arb
 
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.closed import compile_closed, leave_hard_open, spell
-from gradcheck.numbers.symbolic import Symbolic, line, number, write_out
+from gradcheck.numbers.symbolic import Symbolic, number, trace_line, write_out
 from gradcheck.opinions.limits import READABLE
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.ops.row import ENDLESS, edges
 from gradcheck.problem.record import Point, Problem
 from gradcheck.texts import PathForm
 from gradcheck.texts.notation import Notation
-from gradcheck.texts.rewriting import LEAST, of_polynomials, shortest
+from gradcheck.texts.rewriting import LEAST, find_shortest, restrict_to_polynomials
 from gradcheck.verdict.consult import Verdict
 
 Relation = tuple[sympy.Expr, str]
 TURNED = {">": "<", "<": ">"}
 
 
-def path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[str, PathForm]:
+def write_path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[str, PathForm]:
     """The derivative by each number of a scalar program, in the program's names where shorter."""
     if problem.cotangent is not None or problem.has_rows or problem.made:
         return {}
@@ -32,14 +32,14 @@ def path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[str, Pa
     single = {n: f.item() for n, f in forms.items() if f.shape == () and f.item() is not None}
     if not single:
         return {}
-    where, named = conditions(symbolic), dict[str, str]()
+    where, named = write_conditions(symbolic), dict[str, str]()
     if len(problem.program.tree.body) > 1 or not problem.inputs.keys() <= set(problem.wrt):
-        from gradcheck.texts.forms import matrix_forms  # noqa: PLC0415 - for these alone
+        from gradcheck.texts.forms import write_matrix_forms  # noqa: PLC0415 - for these alone
 
-        named = matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
+        named = write_matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
 
     def write(name: str, form: sympy.Expr) -> str:
-        own, other = spell(shortest(form)), named.get(name, "") if form.free_symbols else ""
+        own, other = spell(find_shortest(form)), named.get(name, "") if form.free_symbols else ""
         lengths = [len(Notation({}).write(text)) for text in (own, other)]
         return other if other and lengths[1] + LEAST <= lengths[0] else own
 
@@ -47,9 +47,9 @@ def path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[str, Pa
 
 
 @leave_hard_open()
-def conditions(closed: Opinion) -> str:
+def write_conditions(closed: Opinion) -> str:
     """The comparisons of the path, and the ends of the domains of its ops."""
-    nodes = [] if closed.end is None else line([closed.end])
+    nodes = [] if closed.end is None else trace_line([closed.end])
     written = ((write_out(difference, READABLE), sign) for difference, sign in closed.path)
     try:
         relations = [
@@ -57,7 +57,9 @@ def conditions(closed: Opinion) -> str:
             for expr, sign in written
             if expr is not None and not expr.has(sympy.floor, sympy.ceiling)
         ]
-        return ", ".join(_describe_relations([*relations, *find_domain(nodes)], endless(nodes)))
+        return ", ".join(
+            _describe_relations([*relations, *find_domain(nodes)], list_endless(nodes))
+        )
     except (GradcheckError, ArithmeticError, ValueError, NotImplementedError):  # no words for it
         return ""
 
@@ -69,22 +71,24 @@ def _describe_relations(relations: Iterable[Relation], words: Iterable[str]) -> 
     for expr, sign in relations:
         if not expr.free_symbols:
             continue
-        opened = of_polynomials(sympy.expand)(expr)
+        opened = restrict_to_polynomials(sympy.expand)(expr)
         symbol, slope = next(iter(expr.free_symbols)), sympy.Integer(0)
         if len(expr.free_symbols) == 1:
             slope = opened.coeff(symbol, 1)
         rest = opened - slope * symbol
         if not slope.is_Rational or slope == 0 or not rest.is_Rational:
-            others[_relation(opened, sign)] = None
+            others[_write_relation(opened, sign)] = None
             continue
         turned = TURNED.get(sign, sign) if slope < 0 else sign
         bounds.setdefault(symbol, {}).setdefault(turned, []).append(-rest / slope)
     for symbol, known in bounds.items():
-        yield from _interval(symbol, known)
+        yield from _write_interval(symbol, known)
     yield from dict.fromkeys([*others, *words])
 
 
-def _interval(symbol: sympy.Symbol, known: Mapping[str, list[sympy.Rational]]) -> Iterator[str]:
+def _write_interval(
+    symbol: sympy.Symbol, known: Mapping[str, list[sympy.Rational]]
+) -> Iterator[str]:
     """`0 < x < 1`, and the places between that are left out."""
     low, high = max(known.get(">", []), default=None), min(known.get("<", []), default=None)
     if low is not None and high is None:
@@ -97,7 +101,7 @@ def _interval(symbol: sympy.Symbol, known: Mapping[str, list[sympy.Rational]]) -
                 yield f"{symbol} {sign} {at}"
 
 
-def _relation(expr: sympy.Expr, sign: str) -> str:
+def _write_relation(expr: sympy.Expr, sign: str) -> str:
     """`x > y` for x - y > 0."""
     terms = sympy.Add.make_args(expr)
     left = sympy.Add(*(t for t in terms if not t.could_extract_minus_sign()))
@@ -114,12 +118,12 @@ def find_domain(nodes: Iterable[Symbolic]) -> Iterator[Relation]:
         row = node.row
         if row is None or row.undefined is None:
             continue
-        exponent = argument(node, 1) if row.name == "power" else None
+        exponent = make_argument(node, 1) if row.name == "power" else None
         whole = exponent is not None and exponent.is_Integer
         if exponent is not None and whole and exponent >= 0:
             continue  # a polynomial
         for i, bound in edges(row):
-            arg = argument(node, i)
+            arg = make_argument(node, i)
             if arg is None or not arg.free_symbols:
                 continue
             at_bound = [arb(bound) if k == i else arb(1) for k in range(len(node.args))]
@@ -167,16 +171,16 @@ def find_sign(expr: sympy.Expr) -> str:
     return find_sign(expr.args[0]) if name in ODD else ""
 
 
-def endless(nodes: Iterable[Symbolic]) -> Iterator[str]:
+def list_endless(nodes: Iterable[Symbolic]) -> Iterator[str]:
     """Conditions without end, `cos(x) != 0`."""
     for node in nodes:
         words = "" if node.row is None else ENDLESS.get(node.row.name, "")
-        arg = argument(node, 0) if words else None
+        arg = make_argument(node, 0) if words else None
         if arg is not None and arg.free_symbols:
             yield words.format(spell(arg))
 
 
-def argument(node: Symbolic, i: int) -> sympy.Expr | None:
+def make_argument(node: Symbolic, i: int) -> sympy.Expr | None:
     """An op's argument as a formula; None where it is too long."""
     if i >= len(node.args):
         return None

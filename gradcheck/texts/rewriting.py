@@ -27,13 +27,13 @@ Way = Callable[[sympy.Expr], sympy.Expr]
 Extent = tuple[int, int, int, int]  # terms and degree above the line, and below
 
 
-def of_polynomials(way: Way) -> Way:
+def restrict_to_polynomials(way: Way) -> Way:
     """A way that is shown polynomials, quotients and small roots alone, of bounded size."""
 
     def rewrite(form: sympy.Expr) -> sympy.Expr:
         named: dict[sympy.Expr, sympy.Symbol] = {}
         plain = _with_names(form, named)
-        above, high, below, low = _extent(plain)
+        above, high, below, low = _bound_extent(plain)
         degree = max(high, low)
         most = comb(degree + len(plain.free_symbols), degree) if degree <= DEGREE else 0
         if degree > DEGREE or min(max(above, below), most) > TERMS:
@@ -45,22 +45,22 @@ def of_polynomials(way: Way) -> Way:
 
 def _multiply_out(form: sympy.Expr) -> sympy.Expr:
     """With its brackets multiplied out, and gathered again where much has cancelled."""
-    opened = of_polynomials(sympy.expand)(form)
+    opened = restrict_to_polynomials(sympy.expand)(form)
     short = opened.count_ops() <= 2 * LARGEST
     return sympy.factor_terms(sympy.powsimp(opened)) if short else form
 
 
 WAYS: tuple[Way, ...] = (
     sympy.factor_terms,
-    of_polynomials(sympy.together),
-    of_polynomials(sympy.factor),
+    restrict_to_polynomials(sympy.together),
+    restrict_to_polynomials(sympy.factor),
     sympy.powsimp,
     _multiply_out,
 )
 
 
 @leave_hard_open()
-def shortest(form: sympy.Expr) -> sympy.Expr:
+def find_shortest(form: sympy.Expr) -> sympy.Expr:
     """The formula, or a rewriting with fewer letters that has the same value at a few places."""
     numbers = form.atoms(sympy.Rational)
     too_long = any(max(abs(n.p), n.q) > LONGEST_NUMBER for n in numbers)
@@ -88,34 +88,34 @@ def _with_names(expr: sympy.Expr, named: dict[sympy.Expr, sympy.Symbol]) -> symp
         for term in sympy.Add.make_args(expr.exp):
             count, inner = term.as_coeff_Mul()
             count, inner = (count, inner) if _is_small(count) else (1, term)
-            found.append(_name(sympy.exp(inner), named) ** count)
+            found.append(_make_symbol(sympy.exp(inner), named) ** count)
         return sympy.Mul(*found)
-    return expr if expr.is_Rational or expr.is_Symbol else _name(expr, named)
+    return expr if expr.is_Rational or expr.is_Symbol else _make_symbol(expr, named)
 
 
 def _is_small(exponent: sympy.Expr) -> bool:
     return bool(exponent.is_Rational and exponent.q <= ROOT and abs(exponent) <= DEGREE)
 
 
-def _name(part: sympy.Expr, named: dict[sympy.Expr, sympy.Symbol]) -> sympy.Symbol:
+def _make_symbol(part: sympy.Expr, named: dict[sympy.Expr, sympy.Symbol]) -> sympy.Symbol:
     return named.setdefault(part, sympy.Dummy(f"part{len(named)}", real=True))
 
 
-def _extent(expr: sympy.Expr) -> Extent:
+def _bound_extent(expr: sympy.Expr) -> Extent:
     """At most how many terms, of what degree, it has over one line when multiplied out."""
     if expr.is_Add:
         above, high, below, low = 0, 0, 1, 0
         for part in expr.args:
-            n, degree, d, under = _extent(part)
+            n, degree, d, under = _bound_extent(part)
             above, high = above * d + n * below, max(high + under, degree + low)
             below, low = below * d, low + under
         return above, high, below, low
     if expr.is_Mul:
-        parts = [_extent(part) for part in expr.args]
+        parts = [_bound_extent(part) for part in expr.args]
         terms, below = prod(p[0] for p in parts), prod(p[2] for p in parts)
         return terms, sum(p[1] for p in parts), below, sum(p[3] for p in parts)
     if expr.is_Pow:
-        n, degree, d, under = _extent(expr.base)
+        n, degree, d, under = _bound_extent(expr.base)
         times = int(abs(expr.exp)) + (not expr.exp.is_Integer)
         raised = (n**times, degree * times, d**times, under * times)
         return raised if expr.exp > 0 else (*raised[2:], *raised[:2])

@@ -27,8 +27,8 @@ from gradcheck.texts.entries import (
     Total,
     broadcast,
     delta,
+    draw_letter,
     factor_terms,
-    fresh,
     is_symmetric,
     leaf,
     length_text,
@@ -38,11 +38,11 @@ from gradcheck.texts.entries import (
     number,
     places_of,
     size,
-    total,
+    sum_over,
     turn_round,
 )
 from gradcheck.texts.rewriting import is_same
-from gradcheck.texts.writer import count_text, text_of
+from gradcheck.texts.writer import count_text, write_form
 from gradcheck.values import Value
 
 
@@ -77,13 +77,13 @@ def contract(subscripts: str, *forms: Form, sizes: Mapping[str, int] | None = No
         if name in known and name != "1":
             found *= delta(lengths[name], letter(k), known[name])
         known.setdefault(name, letter(k))
-    bound = {name: fresh() for name in lengths if name not in known and name != "1"}
+    bound = {name: draw_letter() for name in lengths if name not in known and name != "1"}
     known |= bound
     for term, form in pairs:
         rule = {p: known[n] for n, p in zip(term, form.places, strict=True) if p != 0}
         found *= form.expr.xreplace(rule)
     counts = {place: size(lengths[name]) for name, place in bound.items()}
-    return Form(total(found, counts, count_text), tuple(lengths[name] for name in out))
+    return Form(sum_over(found, counts, count_text), tuple(lengths[name] for name in out))
 
 
 def _reduce(shape: Shape, axes: Sequence[int], keepdims: bool) -> str:
@@ -270,12 +270,12 @@ def _var(at: PullSite, x: Form, axis: Value = None, keepdims: bool = False, ddof
 def _max(at: PullSite, x: Form, axis: Value = None, **_: Value) -> Form:
     if len(x.shape) != 1 or letters(at.g.expr):
         raise NoText("the largest of each row")
-    return at.g * Form(delta(x.shape[0], Named(f"argmax({text_of(x)})"), letter(0)), x.shape)
+    return at.g * Form(delta(x.shape[0], Named(f"argmax({write_form(x)})"), letter(0)), x.shape)
 
 
 def softmax(x: Form, axis: Value = -1) -> Form:
     (k,) = reduced_axes(x.shape, axis)
-    return leaf(f"softmax({text_of(x)}, axis={k})", x.shape, whole=(k, ONE))
+    return leaf(f"softmax({write_form(x)}, axis={k})", x.shape, whole=(k, ONE))
 
 
 def _softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
@@ -293,7 +293,7 @@ def _norm(at: PullSite, x: Form, ord: Value = None, axis: Value = None, **kept: 
 
 
 def inverse(a: Form) -> Form:
-    return leaf(f"inv({text_of(a)})", a.shape, symmetric=is_symmetric(a))
+    return leaf(f"inv({write_form(a)})", a.shape, symmetric=is_symmetric(a))
 
 
 def _solve(at: PullSite, a: Form, b: Form) -> Form:
@@ -318,7 +318,7 @@ def reshape_form(g: Form, shape: Shape) -> Form:
     numbers, inner = _split(g)
     said = ", ".join(map(length_text, shape)) + ("," if len(shape) == 1 else "")
     return (
-        numbers * leaf(f"reshape({text_of(inner)}, ({said}))", shape)
+        numbers * leaf(f"reshape({write_form(inner)}, ({said}))", shape)
         if old
         else Form(g.expr, shape)
     )
@@ -328,7 +328,7 @@ def _cumsum(at: PullSite, x: Form, **_: Value) -> Form:
     if len(x.shape) != 1:
         raise NoText("a running sum of a matrix")
     numbers, inner = _split(at.g)
-    return numbers * leaf(f"cumsum({text_of(inner, ATOM)}[::-1])[::-1]", x.shape)
+    return numbers * leaf(f"cumsum({write_form(inner, ATOM)}[::-1])[::-1]", x.shape)
 
 
 BACK: Mapping[str, Callable[..., Form]] = {
@@ -410,12 +410,12 @@ def put_back(g: Form, x: Form, places: Value) -> Form:
         g = reshape_form(g, (np.size(places), *x.shape[1:]))
         places = np.ravel(places)
     found = _read_index(x.shape, places)
-    again = {place: fresh() for place in g.places if place != 0}
+    again = {place: draw_letter() for place in g.places if place != 0}
     expr = g.expr.xreplace(again)
     for place, own, n in zip(found, x.places, x.shape, strict=True):
         expr *= delta(n, place.xreplace(again), own) if own != 0 else 1
     bound = {again[p]: size(n) for p, n in zip(g.places, g.shape, strict=True) if p != 0}
-    return Form(total(expr, bound, count_text), x.shape)
+    return Form(sum_over(expr, bound, count_text), x.shape)
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -425,11 +425,11 @@ VALUES: Mapping[str, Callable[..., Form]] = {
     "inv": inverse,
     "solve": lambda a, b: contract("ij,jk->ik" if len(b.shape) > 1 else "ij,j->i", inverse(a), b),
     "softmax": softmax,
-    "logabsdet": lambda x: leaf(f"slogdet({text_of(x)})[1]"),
+    "logabsdet": lambda x: leaf(f"slogdet({write_form(x)})[1]"),
 }
 
 
-def value(node: Node, shape: Shape, operands: tuple[Form, ...]) -> Form:
+def make_value(node: Node, shape: Shape, operands: tuple[Form, ...]) -> Form:
     """What an op makes, as a formula of its operands; `shape` is what it has to have."""
     name, params = node.op.name, node.params
     left = [n for n in operands[0].shape if n != 1] if operands else []
@@ -449,13 +449,13 @@ def value(node: Node, shape: Shape, operands: tuple[Form, ...]) -> Form:
     if name == "getitem":
         return _pick(operands[0], params["index"], shape)
     if node.op.elementwise and not params:
-        return _entrywise(node.op, operands)
+        return _write_entrywise(node.op, operands)
     said = {k: v for k, v in params.items() if v is not None and v is not False}
     words = [f"{k}={v!r}" for k, v in said.items()]
-    return leaf(f"{name}({', '.join([*map(text_of, operands), *words])})", shape)
+    return leaf(f"{name}({', '.join([*map(write_form, operands), *words])})", shape)
 
 
-def _entrywise(row: Op, operands: tuple[Form, ...]) -> Form:
+def _write_entrywise(row: Op, operands: tuple[Form, ...]) -> Form:
     """The row's own closed form where that has no functions, else a call by its name."""
     closed = None if isinstance(row.symbolic, Composed) else row.symbolic
     form = _find_closed(row, operands)[0] if closed is not None else None

@@ -14,7 +14,7 @@ from gradcheck.problem.record import Point, Problem
 from gradcheck.texts.entries import Form, NoText, number
 from gradcheck.texts.forms import FAULTS, RecordedRun, Writing, gives, name_sizes, record_run
 from gradcheck.texts.notation import PREFIX
-from gradcheck.texts.rules import PullSite, pull_form, value
+from gradcheck.texts.rules import PullSite, make_value, pull_form
 from gradcheck.texts.writer import is_condition, write
 from gradcheck.values import Array, Value
 
@@ -69,11 +69,13 @@ def derive(problem: Problem, point: Point) -> Steps:
         return Steps(of_arrays=not scalar)
     scalar = scalar and all(np.shape(g.value) == () for g in run.tape.given.values())
     with np.errstate(all="ignore"):
-        found = (_of_numbers if scalar else _of_arrays)(run, _names(run), _varying(run))
+        found = (_write_numbers if scalar else _write_arrays)(
+            run, _name_steps(run), _find_varying(run)
+        )
     return replace(found, backward=(), cotangents=()) if whole else found
 
 
-def _varying(run: RecordedRun) -> set[Step]:
+def _find_varying(run: RecordedRun) -> set[Step]:
     found = {leaf._step() for name, leaf in run.tape.leaves.items() if name in run.problem.wrt}
     for node in run.tape.nodes:
         if not found.isdisjoint(node.edges):
@@ -81,7 +83,7 @@ def _varying(run: RecordedRun) -> set[Step]:
     return found
 
 
-def _names(run: RecordedRun) -> dict[Step, str]:
+def _name_steps(run: RecordedRun) -> dict[Step, str]:
     """The program's variables where a node is one, `v1, v2, ...` where it is not."""
     leaves = {t._step(): n for n, t in run.tape.leaves.items() if t.requires_grad}
     tensors = {n: t for n, t in run.variables.items() if isinstance(t, Tensor) and t.requires_grad}
@@ -95,18 +97,20 @@ def _names(run: RecordedRun) -> dict[Step, str]:
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def _of_numbers(run: RecordedRun, names: dict[Step, str], varying: set[Step]) -> Steps:
+def _write_numbers(run: RecordedRun, names: dict[Step, str], varying: set[Step]) -> Steps:
     """Every node by those before it; every derivative by those of the nodes that use it."""
     landed, nodes = _pass_back(run)
     writing, tail, end = Writing(run, named=names), nodes[-MOST:], names[run.tape.root]
     forward = [
-        ChainStep(names[n], _spell(value, n, (), writing.operands(n)), run.tape.given[n].value)
+        ChainStep(names[n], _spell(make_value, n, (), writing.operands(n)), run.tape.given[n].value)
         for n in tail
     ]
     backward = []
-    for step in (*reversed(tail), *_leaves(run)):
+    for step in (*reversed(tail), *_find_leaves(run)):
         if step in landed and step in varying:
-            text = " + ".join(_term(writing, user, i, end) for user, i in _users(nodes, step))
+            text = " + ".join(
+                _write_term(writing, user, i, end) for user, i in _find_users(nodes, step)
+            )
             backward.append(ChainStep(f"d{end}/d{names[step]}", text, landed[step]))
     return Steps(tuple(forward), tuple(backward), left_out=len(nodes) - len(tail))
 
@@ -114,16 +118,16 @@ def _of_numbers(run: RecordedRun, names: dict[Step, str], varying: set[Step]) ->
 def _pass_back(run: RecordedRun) -> tuple[dict[Step, Array], list[Node]]:
     """What lands at each step but the end, from there down; the nodes of the way, as they ran."""
     tape = run.tape
-    landed = tape.back(only={*tape.nodes, *_leaves(run)})
+    landed = tape.back(only={*tape.nodes, *_find_leaves(run)})
     nodes = [node for node in tape.nodes if node in landed or node is tape.root]
     return {s: np.array(g) for s, g in landed.items() if s is not tape.root}, nodes
 
 
-def _leaves(run: RecordedRun) -> list[Step]:
+def _find_leaves(run: RecordedRun) -> list[Step]:
     return [leaf._step() for leaf in run.tape.leaves.values()]
 
 
-def _users(nodes: list[Node], step: Step) -> list[tuple[Node, int]]:
+def _find_users(nodes: list[Node], step: Step) -> list[tuple[Node, int]]:
     return [(user, i) for user in nodes for i, edge in enumerate(user.edges) if edge is step]
 
 
@@ -137,9 +141,11 @@ def _spell(make: Callable[..., Form], *given: Value) -> str:
     return own if compared or (expr.is_Add and str(expr)[0] == "-") else spell(expr)
 
 
-def _term(writing: Writing, user: Node, i: int, end: str) -> str:
+def _write_term(writing: Writing, user: Node, i: int, end: str) -> str:
     given = writing.operands(user)
-    slope = _spell(lambda: pull_form(PullSite(i, number(1), value(user, (), given)), user, given))
+    slope = _spell(
+        lambda: pull_form(PullSite(i, number(1), make_value(user, (), given)), user, given)
+    )
     if user is writing.run.tape.root:
         return slope
     upstream = f"d{end}/d{writing.named[user]}"
@@ -152,7 +158,7 @@ def _term(writing: Writing, user: Node, i: int, end: str) -> str:
 # -- arrays ----------------------------------------------------------------------------------------
 
 
-def _of_arrays(run: RecordedRun, names: dict[Step, str], varying: set[Step]) -> Steps:
+def _write_arrays(run: RecordedRun, names: dict[Step, str], varying: set[Step]) -> Steps:
     tape, forward = run.tape, []
     for n in tape.nodes:
         source = run.problem.program.source[slice(*n.span)] if n.span else n.op.name
@@ -164,12 +170,12 @@ def _of_arrays(run: RecordedRun, names: dict[Step, str], varying: set[Step]) -> 
             f"d{names[tape.root]}/d{names[step]}",
             "",
             g,
-            " + ".join(user.name() for user, _ in reversed(_users(nodes, step))),
+            " + ".join(user.name() for user, _ in reversed(_find_users(nodes, step))),
         )
         for step, g in landed.items()
         if step in varying
     }
-    backward = _chain(run, cotangents)
+    backward = _write_chain(run, cotangents)
     known = {n: np.shape(v) for n, v in tape.case.inputs.items()}
     known |= {s.name: s.value.shape for s in (*forward, *backward)}
     axes = {before + n: len(shape) for before in ("", PREFIX) for n, shape in known.items()}
@@ -178,7 +184,7 @@ def _of_arrays(run: RecordedRun, names: dict[Step, str], varying: set[Step]) -> 
     return Steps(tuple(forward), backward, every, True, 0, names[tape.root], axes, sizes)
 
 
-def _chain(run: RecordedRun, arrived: Mapping[str, ChainStep]) -> tuple[ChainStep, ...]:
+def _write_chain(run: RecordedRun, arrived: Mapping[str, ChainStep]) -> tuple[ChainStep, ...]:
     """The cotangents of named values as formulas; nothing where one of them has none."""
     try:
         writing = Writing(run)

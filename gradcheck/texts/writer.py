@@ -49,7 +49,7 @@ class Written(NamedTuple):
         return self.text if self.binding >= binding else f"({self.text})"
 
 
-def text_of(form: Form, binding: int = 0) -> str:
+def write_form(form: Form, binding: int = 0) -> str:
     """The text of an array of just that shape; NoText where it would be of a smaller one."""
     if not letters(form.expr) >= {place for place in form.places if place}:
         raise NoText("what is broadcast has no entries of its own")
@@ -62,7 +62,7 @@ def count_text(expr: Value) -> int:
     return len(text) + HARD_TO_READ * text.count("einsum(")
 
 
-def _length(written: Written) -> int:
+def _measure_length(written: Written) -> int:
     return len(written.text)
 
 
@@ -93,7 +93,7 @@ def _lay_out(expr: Value, order: Order, axes: Order) -> Written:
         as_sum = isinstance(expr, Total) and bare.text.startswith("sum(")  # with `keepdims=`
         if as_sum and found.text.count(".T") == bare.text.count(".T"):
             return found
-        return min(column, found, key=_length)
+        return min(column, found, key=_measure_length)
     return column
 
 
@@ -101,13 +101,13 @@ def _write(expr: Value, order: Order) -> Written:
     if isinstance(expr, Named):
         return Written(expr.name, expr.binding)
     if isinstance(expr, ArrayEntry):
-        return _entry(expr, order)
+        return _write_entry(expr, order)
     if isinstance(expr, Total):
-        return _total(expr, order)
+        return _write_total(expr, order)
     if expr.is_Add:
         return _sum(expr, order)
     if expr.is_Mul or expr.is_Rational or is_below(expr):
-        return _product(expr, order)
+        return _write_product(expr, order)
     if expr.is_Pow:
         base, to = write(expr.base, order), expr.exp
         if to == sympy.Rational(1, 2):
@@ -132,7 +132,7 @@ def is_condition(expr: Value) -> bool:
 # -- arrays ----------------------------------------------------------------------------------------
 
 
-def _entry(entry: Value, order: Order) -> Written:
+def _write_entry(entry: Value, order: Order) -> Written:
     """An array with its axes in another order, or beside axes of length one."""
     array = entry.args[0]
     whole, axes = _pick(array, entry.args[1:])
@@ -189,13 +189,13 @@ def _sum(expr: Value, order: Order) -> Written:
     return Written(text, ADD)
 
 
-def _product(expr: Value, order: Order) -> Written:
+def _write_product(expr: Value, order: Order) -> Written:
     """A product: its number, numbers with names, arrays, then what they are divided by."""
     count, rest = expr.as_coeff_Mul()
-    top, bottom = _digits(abs(count))
+    top, bottom = _write_digits(abs(count))
     factors = _find_means([f for f in sympy.Mul.make_args(rest) if f != 1], order)
-    factors = _cross(factors, order[-2:])
-    factors.sort(key=lambda f: _place(f, order))
+    factors = _split_cross(factors, order[-2:])
+    factors.sort(key=lambda f: _rank_factor(f, order))
     above = [f for f in factors if not is_below(f)]
     texts = [top] if top != "1" or not above else []
     for k, factor in enumerate(above):
@@ -221,7 +221,7 @@ def _find_means(factors: list[Value], order: Order) -> list[Value]:
     return factors
 
 
-def _cross(factors: list[Value], ends: Order) -> list[Value]:
+def _split_cross(factors: list[Value], ends: Order) -> list[Value]:
     sides = [[f for f in factors if letters(f) == {place}] for place in ends]
     if len(sides) < 2 or any(all(map(is_below, side)) for side in sides):
         return factors
@@ -230,7 +230,7 @@ def _cross(factors: list[Value], ends: Order) -> list[Value]:
     return [*(f for f in factors if len(letters(f)) != 1 or letters(f) - set(ends)), crossed]
 
 
-def _place(factor: Value, order: Order) -> tuple[object, ...]:
+def _rank_factor(factor: Value, order: Order) -> tuple[object, ...]:
     """Where a factor stands: what has axes later, conditions last, products of matrices first."""
     text, binding = write(1 / factor if is_below(factor) else factor, order)
     axes = () if isinstance(factor, Total) else factor.atoms(ArrayEntry)
@@ -239,7 +239,7 @@ def _place(factor: Value, order: Order) -> tuple[object, ...]:
     return rank, is_condition(factor), binding != MATMUL, compound, text.casefold(), text
 
 
-def _digits(value: Value) -> tuple[str, str]:
+def _write_digits(value: Value) -> tuple[str, str]:
     """A number above the line and one below it; a decimal where it is one of fifths."""
     if value.q > 1 and ((value.q % 5 == 0 and DECIMAL % value.q == 0) or value.q > DECIMAL):
         return repr(float(value)), "1"
@@ -249,7 +249,7 @@ def _digits(value: Value) -> tuple[str, str]:
 # -- sums over letters -----------------------------------------------------------------------------
 
 
-def _total(expr: Value, order: Order) -> Written:
+def _write_total(expr: Value, order: Order) -> Written:
     """A product of matrices or `sum`, letter by letter; with more than two axes `einsum`."""
     factors = sympy.Mul.make_args(expr.args[1])
     if max(len(letters(f)) for f in (expr, *factors)) > 2:
@@ -259,17 +259,17 @@ def _total(expr: Value, order: Order) -> Written:
             zip(e.args[1:], e.args[0].shape, strict=True) for e in expr.args[1].atoms(ArrayEntry)
         )
         if len(expr.bound) == 1 or prod(dict(chain(*pairs)).values()) <= MOST_PLACES:
-            return _einsum(expr, order)
+            return _write_einsum(expr, order)
     nested = _nest(factors, expr.bound, expr.args[0])
     if not isinstance(nested, Total) or nested.args[1] != expr.args[1]:
         return write(nested, order)
     found = list[Written]()
-    for way in (_matmul, _sum_call):
+    for way in (_write_matmul, _sum_call):
         with suppress(NoText):
             found.append(way(expr, order))
     if not found:
         raise NoText("no sum over axes")
-    return min(found, key=_length)
+    return min(found, key=_measure_length)
 
 
 def _nest(factors: Sequence[Value], bound: dict[Letter, Value], kind: Value) -> Value:
@@ -287,7 +287,7 @@ def _nest(factors: Sequence[Value], bound: dict[Letter, Value], kind: Value) -> 
     return _nest([*rest, made], {b: n for b, n in bound.items() if b not in names}, kind)
 
 
-def _matmul(expr: Value, order: Order) -> Written:
+def _write_matmul(expr: Value, order: Order) -> Written:
     """`a @ b`: what hangs on one end beside what hangs on the other."""
     own, (row, column) = letters(expr), (ZERO, ZERO, *order)[-2:]
     if expr.args[0] == MEAN or len(expr.bound) > 1 or not own <= {row, column}:
@@ -307,7 +307,7 @@ def _matmul(expr: Value, order: Order) -> Written:
         case False, True if alone:
             return _join(right, (column, over), alone, (over,))
         case False, False if len(factors) == 2:  # a product with a vector stands on the right
-            factors.sort(key=lambda f: (isinstance(f, Total), *_place(f, (over,))))
+            factors.sort(key=lambda f: (isinstance(f, Total), *_rank_factor(f, (over,))))
             return _join(factors[:1], (over,), factors[1:], (over,))
         case False, False if len(factors) == 1 and factors[0].is_Pow and factors[0].exp == 2:
             base = factors[0].base
@@ -368,7 +368,7 @@ def _sum_call(expr: Value, order: Order) -> Written:
     return Written(min(found, key=lambda text: (text.count(".T"), len(text))))
 
 
-def _einsum(expr: Value, order: Order) -> Written:
+def _write_einsum(expr: Value, order: Order) -> Written:
     own = [place for place in order if place in letters(expr)]
     if list(order[len(order) - len(own) :]) != own:
         raise NoText("axes of length one")

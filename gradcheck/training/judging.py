@@ -17,9 +17,9 @@ from itertools import chain, count, islice
 import numpy as np
 
 from gradcheck.diagnosis import Diagnosis, Hypothesis
-from gradcheck.diagnosis.edits import NOBODY, Edit, SourceWords, stages
+from gradcheck.diagnosis.edits import NOBODY, Edit, SourceWords, list_stages
 from gradcheck.diagnosis.patterns import fill
-from gradcheck.documents.document import Passage, where_is
+from gradcheck.documents.document import Passage, locate_node
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Program
 from gradcheck.language.kinds import FORMULAS
@@ -27,16 +27,16 @@ from gradcheck.mistakes import Mistake, training
 from gradcheck.mistakes.training import WRITTEN, Deposit
 from gradcheck.ops import TABLE
 from gradcheck.problem.record import Part
-from gradcheck.training.ledger import RIGHT, Holder, LedgerEntry, LoopVerbs, statement
+from gradcheck.training.ledger import RIGHT, Holder, LedgerEntry, LoopVerbs, find_statement
 from gradcheck.training.outputs import (
     FACTOR,
     Comparison,
     Output,
     Span,
     compare_values,
-    entries,
     flatten,
-    same,
+    is_same,
+    list_entries,
 )
 from gradcheck.training.preparing import Reference
 from gradcheck.training.run import Trace, read_program, read_tree, run_program
@@ -139,7 +139,7 @@ def rewrite(source: str, numbers: Iterable[float], sizes: Sequence[str]) -> Iter
                 node.func = ast.copy_location(named, func)
     for name, moved, cure in _reorder(tree):
         row = WRITTEN.get(name, training.step_before_backward)
-        yield row, tree, passage.span(where_is(moved)), cure
+        yield row, tree, passage.span(locate_node(moved)), cure
     innermost = {
         id(node): each
         for each in ast.walk(tree)
@@ -149,9 +149,9 @@ def rewrite(source: str, numbers: Iterable[float], sizes: Sequence[str]) -> Iter
     for name, places in _changes(tree, words, sorted(set(numbers))):
         old = innermost[next(iter(places))]
         new = fill(ast.Module([old], []), {}, places).body[0]
-        cure = f"`{_line(new)}` in the place of `{_line(old)}`"
+        cure = f"`{_write_line(new)}` in the place of `{_write_line(old)}`"
         row = WRITTEN.get(name, WRITTEN["small-slip"])
-        yield row, fill(tree, {}, places), passage.span(where_is(old)), cure
+        yield row, fill(tree, {}, places), passage.span(locate_node(old)), cure
 
 
 def _changes(tree: ast.Module, words: SourceWords, numbers: Sequence[float]) -> Iterator[Change]:
@@ -159,18 +159,20 @@ def _changes(tree: ast.Module, words: SourceWords, numbers: Sequence[float]) -> 
     steps = {id(n) for step in nodes if _is_rate(step) for n in ast.walk(step)}
     totals = {id(n) for n in nodes if _is_total(n, tree)}
     whole = ast.FunctionDef("program", ast.arguments([], [], None, [], [], None, []), tree.body, [])
-    edits = list(chain(*stages(whole, words)))
+    edits = list(chain(*list_stages(whole, words)))
     for node in nodes:
         if isinstance(node, ast.BinOp):
             edits += [Edit("another-name", node, ast.Name(v, ast.Load())) for v in words.names]
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             others = (ast.Constant(number) for number in numbers if number != node.value)
             edits += [Edit("coefficient-slip", node, other) for other in others]
-    found = [(_name(edit, id(edit.old) in steps, id(edit.old) in totals), edit) for edit in edits]
+    found = [
+        (_name_edit(edit, id(edit.old) in steps, id(edit.old) in totals), edit) for edit in edits
+    ]
     alike: dict[tuple[str, object], list[Edit]] = defaultdict(list)
     for name, edit in found:
         if name in EVERYWHERE:
-            alike[name, _difference(edit)].append(edit)
+            alike[name, _find_difference(edit)].append(edit)
     for (name, _), group in alike.items():
         if len(group) > 1:
             yield name, {id(edit.old): edit.new for edit in group}
@@ -178,7 +180,7 @@ def _changes(tree: ast.Module, words: SourceWords, numbers: Sequence[float]) -> 
         yield name, {id(edit.old): edit.new}
 
 
-def _name(edit: Edit, in_step: bool, is_total: bool) -> str:
+def _name_edit(edit: Edit, in_step: bool, is_total: bool) -> str:
     """What an edit is called; of a number that is a multiple of the other, which multiple."""
     if is_total and edit.name == "another-name":
         return "growing-total"
@@ -193,8 +195,7 @@ def _name(edit: Edit, in_step: bool, is_total: bool) -> str:
     return CALLED.get(edit.name, edit.name)
 
 
-def _difference(edit: Edit) -> object:
-    """What is the same of edits that say the same thing in different places."""
+def _find_difference(edit: Edit) -> object:
     old, new = edit.old, edit.new
     if isinstance(new, ast.Constant):
         return new.value
@@ -253,9 +254,11 @@ def _reorder(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, str]]:
             for said in ways:
                 for k in places:
                     body[:] = [*rest[:k], said, *rest[k:]]
-                    where = f"before `{_line(rest[k])}`" if k < len(rest) else "at the turn's end"
+                    where = (
+                        f"before `{_write_line(rest[k])}`" if k < len(rest) else "at the turn's end"
+                    )
                     name = "recorded-late" if records else "step-before-backward"
-                    yield name, moved, f"`{_line(said)}` {where}"
+                    yield name, moved, f"`{_write_line(said)}` {where}"
                     body[:] = order
 
 
@@ -279,7 +282,7 @@ def _find_called(node: ast.AST) -> set[str]:
     return {getattr(func, "attr", "") or getattr(func, "id", "") for func in calls}
 
 
-def _line(node: ast.AST) -> str:
+def _write_line(node: ast.AST) -> str:
     text = ast.unparse(ast.fix_missing_locations(node)).partition("\n")[0]
     return text.replace("np.", "")
 
@@ -321,7 +324,7 @@ class ProgramAnswer:
         _, numbers, largest = flatten(due)
         room = LENIENT / FACTOR * (np.abs(numbers) + 1e-3 * largest)
         if isinstance(yours, list) != isinstance(due, list):  # a list and an array may be one
-            mine, theirs = entries(yours), entries(due)
+            mine, theirs = list_entries(yours), list_entries(due)
             if mine is not None and theirs is not None:
                 yours, due = [*mine], [*theirs]
         what = f"`{self.part.ask.source}`" if self.part.ask else "the answer"
@@ -412,7 +415,7 @@ def _explain(
     try:
         named, cure = _find_repairs(reply, reference, here)
         named = named or _find_replays(reference, here)
-        remarks = tuple(dict.fromkeys((*cure, *_remarks(reference, here))))
+        remarks = tuple(dict.fromkeys((*cure, *_list_remarks(reference, here))))
     except FAILURES as error:
         named, remarks = {}, (f"the diagnosis failed: {error}",)
     certainty = "torn" if len(named) > 1 else "unique" if named else "unnamed"
@@ -433,14 +436,14 @@ def _find_repairs(
     named = dict[Mistake, Span | None]()
     for mistake, ways in undo_verbs(here, reference.trace.together):
         if mistake not in named and (verbs := reply.repair(reference, ways)):
-            named[mistake] = statement(reply.program, verbs.differed[0][1])
+            named[mistake] = find_statement(reply.program, verbs.differed[0][1])
     if named or here.stopped:
         return named, ()
     tree = reference.problem.program.tree
     values: list[Numbers] = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
     numbers = [float(value) for value in values if type(value) in (int, Fraction)]
     many = min(REWRITINGS, SPENT // max(here.ledger.spent, 1))
-    found = rewrite(reply.program.source, numbers, _sizes(reference))
+    found = rewrite(reply.program.source, numbers, _list_sizes(reference))
     for mistake, tree, span, cure in islice(found, many):
         with suppress(TextError, TypeError, ValueError):
             program = read_tree(reference.problem, tree)
@@ -449,8 +452,7 @@ def _find_repairs(
     return {}, ()
 
 
-def _sizes(reference: Reference) -> list[str]:
-    """The sizes that a mean may have been over, each number once."""
+def _list_sizes(reference: Reference) -> list[str]:
     found: dict[int, str] = {}
     for name, value in reference.point.items():
         if np.ndim(value):
@@ -462,9 +464,9 @@ def _sizes(reference: Reference) -> list[str]:
 def _find_replays(reference: Reference, here: Trace) -> Named:
     """The mistakes that add and step the same when they are made in the reference."""
     mine = _moves(here.entries) if here.ended else []
-    if not mine or same(mine, _moves(reference.trace.entries)):
+    if not mine or is_same(mine, _moves(reference.trace.entries)):
         return {}
-    fits = [r for r in reference.mistaken if same(mine, _moves(r.entries))]
+    fits = [r for r in reference.mistaken if is_same(mine, _moves(r.entries))]
     cheapest = min((replay.scope.cost for replay in fits), default=0)
     return {r.mistake: None for r in fits if r.scope.cost == cheapest}
 
@@ -476,7 +478,7 @@ def _moves(entries: Sequence[LedgerEntry]) -> list[Output]:
     return [amount for _, amount in moves[:last]]
 
 
-def _remarks(reference: Reference, here: Trace) -> Iterator[str]:
+def _list_remarks(reference: Reference, here: Trace) -> Iterator[str]:
     """How often the ledger's verbs were said, where that is not as often as is due; warnings."""
     came, due = (
         Counter((entry.verb, entry.leaf.name) for entry in run.entries)

@@ -12,12 +12,12 @@ from math import inf
 
 import numpy as np
 
-from gradcheck.documents.document import where_is
+from gradcheck.documents.document import locate_node
 from gradcheck.engine.recording import MODE, watching
-from gradcheck.engine.tape import Leaf, Step, reachable
-from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.language import Program, executing
-from gradcheck.language.budget import over
+from gradcheck.engine.tape import Leaf, Step, list_reachable
+from gradcheck.engine.tensor import Tensor, unwrap
+from gradcheck.language import Program, locate_running
+from gradcheck.language.budget import make_refusal
 from gradcheck.mistakes.training import Clear, Deposit, Write
 from gradcheck.opinions.tape import Observer, Record
 from gradcheck.values import Array, Numbers, Routine
@@ -80,7 +80,7 @@ class LoopVerbs:
 
     def find_occasion(self, verb: str, leaf: int) -> Scope:
         """The one at hand, or a new one: at another place, or where the leaf has had its turn."""
-        place = executing()
+        place = locate_running()
         last, leaves = self.told.get(verb, (Scope(place, -1), {leaf}))
         if place != last.place or leaf in leaves:
             last, leaves = Scope(place, (last.occasion or 0) + 1), set()
@@ -119,7 +119,7 @@ class Holder:
     @property
     def held(self) -> Array | None:
         grad = self.tensor._grad
-        return None if grad is None else np.array(bare(grad))
+        return None if grad is None else np.array(unwrap(grad))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +161,7 @@ class GradLedger:
         self, verbs: LoopVerbs | None = None, together: int = 1, limit: float = inf
     ) -> None:
         self.verbs, self.together, self.limit = verbs or LoopVerbs(), together, limit
-        self.observer = Observer(executing)
+        self.observer = Observer(locate_running)
         self.calls, self.entries = list[BackwardCall](), list[LedgerEntry]()
         self.holders, self.by_memory = list[Holder](), dict[int, Holder]()
         self.pending: list[tuple[Holder, Array | None, Array]] = []
@@ -174,7 +174,7 @@ class GradLedger:
     def spend(self, count: int) -> None:
         self.spent += count
         if self.spent > self.limit:
-            raise over("operations on tensors, there and back", int(self.limit), FEWER)
+            raise make_refusal("operations on tensors, there and back", int(self.limit), FEWER)
 
     def enter(self, t: Tensor) -> Holder:
         """The holder of a tensor; writes to its memory, through `.data` too, are known by it."""
@@ -194,7 +194,7 @@ class GradLedger:
     # -- what the engine does: operations, and passes back
 
     def observe(self, node: Numbers, out: Numbers, operands: Sequence[Numbers]) -> None:
-        self.spend(1 + sum(map(np.size, map(bare, operands))) // CHUNK)
+        self.spend(1 + sum(map(np.size, map(unwrap, operands))) // CHUNK)
         for each in operands:
             if isinstance(each, Tensor) and each._tracked and each._node is None:
                 self.enter(each)
@@ -202,25 +202,25 @@ class GradLedger:
 
     def walked(self, roots: Sequence[tuple[Step, Numbers]], landed: Mapping[Step, Numbers]) -> None:
         """A pass back is over, and nothing has been added to a `.grad` of a leaf."""
-        self.spend(len(reachable([step for step, _ in roots])))
-        pieces = tuple((self.observer.record(step), np.array(bare(g))) for step, g in roots)
-        arrived = self._arrivals(landed)
-        values, (top, _) = [np.array(_value_at(record)) for record, _ in pieces], pieces[0]
-        value, divisor = values[0], _divisor(top)
+        self.spend(len(list_reachable([step for step, _ in roots])))
+        pieces = tuple((self.observer.record(step), np.array(unwrap(g))) for step, g in roots)
+        arrived = self._collect_arrivals(landed)
+        values, (top, _) = [np.array(_replay_value(record)) for record, _ in pieces], pieces[0]
+        value, divisor = values[0], _find_divisor(top)
         if len(pieces) > 1:  # each contracted with its cotangent
             summed = sum(np.sum(v * g) for v, (_, g) in zip(values, pieces, strict=True))
             value, divisor = np.asarray(summed), 1.0
         made, number = getattr(top.root, "span", None), len(self.calls)
-        call = BackwardCall(executing(), pieces, arrived, {}, number, value, divisor, made)
+        call = BackwardCall(locate_running(), pieces, arrived, {}, number, value, divisor, made)
         self.calls.append(call)
 
-    def _arrivals(self, landed: Mapping[Step, Numbers]) -> dict[Step, Array]:
+    def _collect_arrivals(self, landed: Mapping[Step, Numbers]) -> dict[Step, Array]:
         """What has come to which step: leaves in their order, then what keeps its gradient."""
         numbers: dict[Step, int] = {
             s: self.enter(s.variable).number for s in landed if isinstance(s, Leaf)
         }
         steps = sorted(landed, key=lambda step: numbers.get(step, len(self.holders)))
-        found = {step: np.array(bare(landed[step]), dtype=np.float64) for step in steps}
+        found = {step: np.array(unwrap(landed[step]), dtype=np.float64) for step in steps}
         return found | {holder.tensor._step(): g for holder, _, g in self.pending}
 
     # -- the three verbs, as the engine is about to do them
@@ -237,7 +237,7 @@ class GradLedger:
         before = holder.held
         do()
         if t._tracked:
-            self._add(holder, before, np.array(bare(g)))
+            self._add(holder, before, np.array(unwrap(g)))
 
     def kept(self, t: Numbers, g: Numbers, do: Do) -> None:
         """A gradient passes a value that keeps it, while the engine is still on its way."""
@@ -245,7 +245,7 @@ class GradLedger:
         self.keeping += not known
         if known or self.keeping <= MOST_KEPT:
             holder = self.enter(t)
-            self.pending.append((holder, holder.held, np.array(bare(g))))
+            self.pending.append((holder, holder.held, np.array(unwrap(g))))
         do()
 
     def clear(self, t: Numbers, do: Do) -> None:
@@ -272,15 +272,15 @@ class GradLedger:
         if holder is None or not holder.tensor._tracked or holder.tensor._node is not None:
             do()
             return
-        before = np.array(bare(holder.tensor))
+        before = np.array(unwrap(holder.tensor))
         do()
-        after = np.array(bare(holder.tensor))
+        after = np.array(unwrap(holder.tensor))
         previous = np.zeros(before.shape) if holder.moved is None else holder.moved
         step = Write(holder.number, before, after, previous, holder.window, self.together)
         value = np.asarray(self._say("write", step, holder.tensor))
         holder.moved, holder.window = after - before, 0
         holder.last = holder.last if holder.last == "held back" else "step"
-        self._note("step", holder, np.array(value - before), np.array(bare(holder.tensor)))
+        self._note("step", holder, np.array(value - before), np.array(unwrap(holder.tensor)))
 
     def _add(self, holder: Holder, before: Array | None, g: Array) -> None:
         call, number = self.calls[-1], self.deposits
@@ -314,12 +314,12 @@ class GradLedger:
         self.entries.append(LedgerEntry(verb, holder, amount, total, self.verbs.here, *event))
 
 
-def _value_at(record: Record) -> Numbers:
+def _replay_value(record: Record) -> Numbers:
     root = record.root
-    return bare(root.variable) if isinstance(root, Leaf) else record.given[root].value
+    return unwrap(root.variable) if isinstance(root, Leaf) else record.given[root].value
 
 
-def _divisor(record: Record) -> float:
+def _find_divisor(record: Record) -> float:
     """The k of `loss / k`, or of `loss * (1 / k)`; 1 where the loss is not divided."""
     root = record.root
     if isinstance(root, Leaf) or len(root.edges) != 2 or root not in record.given:
@@ -339,13 +339,13 @@ def _divisor(record: Record) -> float:
 # -- where a verb happens, and when ----------------------------------------------------------------
 
 
-def occasions(verb: str, entries: Iterable[LedgerEntry]) -> list[Scope]:
+def list_occasions(verb: str, entries: Iterable[LedgerEntry]) -> list[Scope]:
     return [entry.scope for entry in entries if entry.verb == ENTERED[verb]]
 
 
-def scopes(verb: str, entries: Iterable[LedgerEntry]) -> tuple[Scope, ...]:
+def list_scopes(verb: str, entries: Iterable[LedgerEntry]) -> tuple[Scope, ...]:
     """Where a verb can go wrong: everywhere, at one of the places, or once."""
-    each_time = occasions(verb, entries)
+    each_time = list_occasions(verb, entries)
     places = dict.fromkeys(each.place for each in each_time)
     numbers = dict.fromkeys(each.occasion for each in each_time)
     found = [Scope(place=place) for place in places if place and 1 < len(places) <= MOST_SCOPES]
@@ -353,13 +353,13 @@ def scopes(verb: str, entries: Iterable[LedgerEntry]) -> tuple[Scope, ...]:
     return (EVERYWHERE, *found)
 
 
-def statement(program: Program, span: Span) -> Span:
+def find_statement(program: Program, span: Span) -> Span:
     """The span of the statement that a place lies in."""
     if span is None:
         return None
     for node in ast.walk(program.tree):
         if isinstance(node, ast.stmt) and not hasattr(node, "body"):
-            start, end = program.passage.span(where_is(node))
+            start, end = program.passage.span(locate_node(node))
             if start <= span[0] and span[1] <= end:
                 return start, end
     return span

@@ -9,7 +9,7 @@ import numpy as np
 from gradcheck.diagnosis import Diagnosis
 from gradcheck.diagnosis.tables import ABSOLUTE, RELATIVE
 from gradcheck.engine.tape import Leaf, Node
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.problem.record import Point
 from gradcheck.values import Array, Numbers
 
@@ -25,7 +25,7 @@ Output = Array | bool | str | tuple[int, ...] | list[Numbers] | None
 
 def as_value(value: Numbers) -> Output:
     """A value of a program as what is compared; numbers as an array."""
-    value = bare(value) if isinstance(value, Tensor) else value
+    value = unwrap(value) if isinstance(value, Tensor) else value
     if isinstance(value, Node | Leaf):
         return "AccumulateGrad" if isinstance(value, Leaf) else value.name()
     if value is None or isinstance(value, bool | str):
@@ -67,7 +67,7 @@ def flatten(value: Output) -> FlatOutput:
 
 
 @np.errstate(invalid="ignore")
-def same(a: Output, b: Output, slack: float = 0.0, visible: float = 0.0) -> bool:
+def is_same(a: Output, b: Output, slack: float = 0.0, visible: float = 0.0) -> bool:
     """Whether two values are the same but for rounding, or for a share of the largest number."""
     one, other = flatten(a), flatten(b)
     if one.form != other.form:
@@ -76,12 +76,12 @@ def same(a: Output, b: Output, slack: float = 0.0, visible: float = 0.0) -> bool
     return bool(np.all(np.abs(one.numbers - other.numbers) <= room))
 
 
-def near(a: Output, b: Output) -> bool:
+def is_near(a: Output, b: Output) -> bool:
     """Whether two values are the same to the digits that anybody types."""
-    return same(a, b, visible=VISIBLE)
+    return is_same(a, b, visible=VISIBLE)
 
 
-def finite(value: Output) -> bool:
+def is_finite(value: Output) -> bool:
     return bool(np.all(np.isfinite(flatten(value).numbers)))
 
 
@@ -94,12 +94,12 @@ def spread(value: Output, others: Sequence[Output]) -> Array:
     return found
 
 
-def firm(lost: Array, value: Output) -> bool:
+def is_sure(lost: Array, value: Output) -> bool:
     """Whether what is lost is little beside the numbers."""
     return bool(np.all(lost <= FIRM * flatten(value).largest))
 
 
-def entries(value: Output) -> Sequence[Output] | None:
+def list_entries(value: Output) -> Sequence[Output] | None:
     """Those of a list, or of an array with axes; None of anything else."""
     if isinstance(value, np.ndarray) and value.ndim:
         return [np.asarray(each) for each in value]
@@ -108,11 +108,11 @@ def entries(value: Output) -> Sequence[Output] | None:
 
 def departs(a: Output, b: Output, slack: float = 0.0) -> int | None:
     """The first entry of a trace at which it is not the other one; None where none is told."""
-    ours, theirs = entries(a), entries(b)
+    ours, theirs = list_entries(a), list_entries(b)
     if ours is None or theirs is None or len(ours) != len(theirs):
         return None
     pairs = zip(ours, theirs, strict=True)
-    return next((k for k, (x, y) in enumerate(pairs) if not same(x, y, slack)), None)
+    return next((k for k, (x, y) in enumerate(pairs) if not is_same(x, y, slack)), None)
 
 
 def to_json(value: Numbers) -> Numbers:

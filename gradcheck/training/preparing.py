@@ -19,7 +19,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.ops.row import Op
-from gradcheck.problem.draw import SCALES, candidates, split
+from gradcheck.problem.draw import SCALES, draw_candidates, split
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.training.ledger import (
     EVERYWHERE,
@@ -27,11 +27,20 @@ from gradcheck.training.ledger import (
     LoopVerbs,
     Scope,
     Span,
-    occasions,
-    scopes,
-    statement,
+    find_statement,
+    list_occasions,
+    list_scopes,
 )
-from gradcheck.training.outputs import Output, departs, finite, firm, flatten, near, same, spread
+from gradcheck.training.outputs import (
+    Output,
+    departs,
+    flatten,
+    is_finite,
+    is_near,
+    is_same,
+    is_sure,
+    spread,
+)
 from gradcheck.training.run import Trace, run_program, trace
 from gradcheck.values import Array, Numbers
 from gradcheck.verdict.consult import VERDICTS
@@ -55,25 +64,25 @@ class Replay:
     recorded: Mapping[str, Output]
 
 
-def _hypothesis(fits: Sequence[Replay]) -> Hypothesis:
+def _make_hypothesis(fits: Sequence[Replay]) -> Hypothesis:
     """A mistake at the one statement where it was made; of several none is pointed at."""
     places = {place for replay in fits for place in replay.places}
     everywhere = len(places) > 1 and fits[0].scope == EVERYWHERE
     return Hypothesis(fits[0].mistake, places.pop() if len(places) == 1 else None, everywhere)
 
 
-def _remarks(found: Sequence[Sequence[Replay]], right: Trace) -> Iterator[str]:
+def _list_remarks(found: Sequence[Sequence[Replay]], right: Trace) -> Iterator[str]:
     """On which occasion alone, where no other would do; why several fit."""
     for fits in found:
         row, nth = fits[0].mistake, fits[0].scope.occasion
         if nth is not None and len({each.scope for each in fits}) == 1:
-            last = occasions(row.verb, right.entries)[-1].occasion
+            last = list_occasions(row.verb, right.entries)[-1].occasion
             time = ORDINALS.get(nth + 1, f"{nth + 1}th")
             yield f"{row.id}: only the {time} time of {1 + (last or 0)}"
-    yield from (why for why, _ in reason([fits[0].mistake for fits in found]))
+    yield from (why for why, _ in explain_several([fits[0].mistake for fits in found]))
 
 
-def reason(rows: Collection[Mistake]) -> Iterator[tuple[str, str]]:
+def explain_several(rows: Collection[Mistake]) -> Iterator[tuple[str, str]]:
     """Why several mistakes give one answer, and the cure, where that is a fact of mathematics."""
     ids = {row.id for row in rows}
     return (said for row in rows for other, said in row.alike.items() if other in ids)
@@ -117,7 +126,7 @@ class Reference:
                 found = trace(self.problem, self.point, verbs, together=self.trace.together)
                 of_loss = row.operand is not None
                 spans = [given.loss if of_loss else place for given, place in verbs.differed]
-                places = dict.fromkeys(statement(self.problem.program, span) for span in spans)
+                places = dict.fromkeys(find_statement(self.problem.program, span) for span in spans)
                 own = found.values, found.entries, tuple(places), found.recorded
                 made.append(Replay(row, scope, *own))
         return made
@@ -126,47 +135,49 @@ class Reference:
     def mistaken(self) -> list[Replay]:
         """The program with every mistake of the training loop that changes an answer."""
         right, lines = self.trace.values, self.trace.entries
-        made = (r for row in TRAINING for s in scopes(row.verb, lines) for r in self.make(row, s))
-        return [r for r in made if any(not same(v, right[name]) for name, v in r.values.items())]
+        made = (
+            r for row in TRAINING for s in list_scopes(row.verb, lines) for r in self.make(row, s)
+        )
+        return [r for r in made if any(not is_same(v, right[name]) for name, v in r.values.items())]
 
     @np.errstate(all="ignore")
     def explain(self, part: str, answer: Output, slack: float = 0.0) -> Diagnosis:
         """Name what gives this answer: a misconception, or else a slip made once."""
         first = departs(answer, self.trace.values[part], slack)
         remarks = [] if first is None else [f"the trace departs at entry {first}, counted from 0"]
-        fits = [replay for replay in self.mistaken if same(answer, replay.values[part], slack)]
+        fits = [replay for replay in self.mistaken if is_same(answer, replay.values[part], slack)]
         cheapest = min((replay.scope.cost for replay in fits), default=0)
         groups: dict[Mistake, list[Replay]] = {}
         for replay in sorted(fits, key=lambda fit: -fit.mistake.common):
             if replay.scope.cost == cheapest:
                 groups.setdefault(replay.mistake, []).append(replay)
         found = list(groups.values())
-        remarks += _remarks(found, self.trace)
+        remarks += _list_remarks(found, self.trace)
         certainty = "torn" if len(found) > 1 else "unique" if found else "unnamed"
-        return Diagnosis(certainty, tuple(map(_hypothesis, found)), tuple(remarks))
+        return Diagnosis(certainty, tuple(map(_make_hypothesis, found)), tuple(remarks))
 
     @property
     def refusal(self) -> str:
         """Why programs cannot be held against it: no room to them, no number, rounding; or ""."""
-        asked, right = programs(self.problem), self.trace.values
+        asked, right = list_programs(self.problem), self.trace.values
         for part in asked:
             run = run_program(self.problem, self.problem.program, part, self.point, share=2)
             if run.failed:
                 return f"{TWICE}: {run.failed}"
-            if not finite(run.values[part.name]):
+            if not is_finite(run.values[part.name]):
                 return f"{part.name} reads a number that is not finite"
         shaken = next(disturb_runs(self.problem, self.point, SHAKEN)) if asked else {}
         forms = all(flatten(right[p.name]).form == flatten(shaken[p.name]).form for p in asked)
-        steady = forms and all(firm(self.noise[p.name], right[p.name]) for p in asked)
+        steady = forms and all(is_sure(self.noise[p.name], right[p.name]) for p in asked)
         return "" if steady else UNSTEADY
 
     @property
     def is_firm(self) -> bool:
         values = self.trace.values
-        return all(finite(v) and firm(self.noise[name], v) for name, v in values.items())
+        return all(is_finite(v) and is_sure(self.noise[name], v) for name, v in values.items())
 
 
-def programs(problem: Problem) -> list[Part]:
+def list_programs(problem: Problem) -> list[Part]:
     return [part for part in problem.parts if part.form == "program"]
 
 
@@ -219,27 +230,29 @@ def _find_point(problem: Problem) -> Point:
     """The given point; inputs given by shape are drawn until everything asked is finite."""
     drawn = [entry for entry in problem.inputs.values() if entry.value is None]
     fixed = {n: entry.value for n, entry in problem.inputs.items() if entry.value is not None}
-    for point in candidates(fixed, drawn, problem.seed, SCALES[: None if drawn else 1]):
-        if not drawn or all(map(finite, trace(problem, point).values.values())):
+    for point in draw_candidates(fixed, drawn, problem.seed, SCALES[: None if drawn else 1]):
+        if not drawn or all(map(is_finite, trace(problem, point).values.values())):
             return point
     raise GradcheckError(f"{problem.id}: no point was found at which everything asked is finite")
 
 
-def further(problem: Problem, count: int) -> Iterator[Reference]:
+def draw_further(problem: Problem, count: int) -> Iterator[Reference]:
     """What is read at the end of a program at points with the inputs drawn anew."""
-    return islice((found for found in _references(problem, TRIES * count) if found.is_firm), count)
+    return islice(
+        (found for found in _draw_references(problem, TRIES * count) if found.is_firm), count
+    )
 
 
-def elsewhere(problem: Problem) -> Iterator[Reference]:
+def draw_elsewhere(problem: Problem) -> Iterator[Reference]:
     """The reference at points at which it leaves room to programs, and rounding decides nothing."""
-    found = (each for each in _references(problem, len(SCALES)) if not each.refusal)
+    found = (each for each in _draw_references(problem, len(SCALES)) if not each.refusal)
     return islice(found, FURTHER)
 
 
-def _references(problem: Problem, tries: int) -> Iterator[Reference]:
+def _draw_references(problem: Problem, tries: int) -> Iterator[Reference]:
     fixed, varying = split(problem)
     scales = islice(cycle(SCALES), tries if varying else 0)
-    for point in candidates(fixed, varying, problem.seed + 1, scales):
+    for point in draw_candidates(fixed, varying, problem.seed + 1, scales):
         with suppress(GradcheckError):
             yield _run_reference(problem, point)
 
@@ -256,7 +269,7 @@ ANOTHER_STEP = "take another step: what was not cleared shows in the gradient th
 
 
 @np.errstate(all="ignore")
-def blind(reference: Reference) -> tuple[Finding, ...]:
+def find_blind(reference: Reference) -> tuple[Finding, ...]:
     """What no answer to a training problem could show; without a cure, what is true of any."""
     right = reference.trace
     if not any(flatten(value).numbers.size for value in right.values.values()):
@@ -267,18 +280,17 @@ def blind(reference: Reference) -> tuple[Finding, ...]:
         for replay in reference.make(row)
         if replay.places or (row.verb == "clear" and right.ledger.idle_clears > 0)  # it has a place
     ]
-    seen = [replay for replay in made if not _same(replay, right.values)]
+    seen = [replay for replay in made if not _is_same(replay, right.values)]
     rows = {replay.mistake for replay in seen}
     hidden = {r.mistake: r for r in reversed(made) if r.mistake not in rows}
     return (*_find_hidden(reference, [*hidden.values()][::-1]), *_find_alike(seen))
 
 
-def _same(replay: Replay, values: Mapping[str, Output]) -> bool:
-    return all(near(value, values[part]) for part, value in replay.values.items())
+def _is_same(replay: Replay, values: Mapping[str, Output]) -> bool:
+    return all(is_near(value, values[part]) for part, value in replay.values.items())
 
 
 def _find_hidden(reference: Reference, hidden: Sequence[Replay]) -> Iterator[Finding]:
-    """Mistakes that leave every answer as it is, one finding each."""
     for replay in hidden:
         cure = ASK.get(_tell_apart(replay.entries, reference.trace.entries), ANOTHER_STEP)
         place = replay.places[0] if len(replay.places) == 1 else None
@@ -289,7 +301,7 @@ def _find_alike(seen: Sequence[Replay]) -> Iterator[Finding]:
     """Mistakes with the same answers in every part; a tie that is a fact has its reason."""
     groups: list[list[Replay]] = []
     for replay in seen:
-        group = next((g for g in groups if _same(replay, g[0].values)), None)
+        group = next((g for g in groups if _is_same(replay, g[0].values)), None)
         if group is None:
             groups.append([replay])
         else:
@@ -303,17 +315,16 @@ def _find_alike(seen: Sequence[Replay]) -> Iterator[Finding]:
                 if other.mistake is not first.mistake
             ]
             cure = next((ASK[pair] for pair in pairs if any(pair)), "")
-            (why, other), *_ = [*([] if cure else reason(rows.values())), ("", "")]
+            (why, other), *_ = [*([] if cure else explain_several(rows.values())), ("", "")]
             yield Finding("alike", tuple(rows.values()), None, cure or other, len(rows), why)
 
 
 def _tell_apart(some: Sequence[LedgerEntry], others: Sequence[LedgerEntry]) -> tuple[bool, bool]:
-    """Whether two ledgers differ in the gradients, and in the parameters."""
 
     def totals(entries: Sequence[LedgerEntry], verb: str) -> list[Numbers]:
         return [entry.total for entry in entries if entry.verb == verb]
 
     return (
-        not near(totals(some, "add"), totals(others, "add")),
-        not near(totals(some, "step"), totals(others, "step")),
+        not is_near(totals(some, "add"), totals(others, "add")),
+        not is_near(totals(some, "step"), totals(others, "step")),
     )

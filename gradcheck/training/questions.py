@@ -14,8 +14,8 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from gradcheck.engine.tape import Leaf, Step, reachable
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.tape import Leaf, Step, list_reachable
+from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import GradcheckError
 from gradcheck.language import check_program
 from gradcheck.language.kinds import CONSTANTS, KINDS, VOCABULARY, NumberKind
@@ -27,7 +27,7 @@ from gradcheck.problem.record import Input, Part, Point, Problem
 from gradcheck.training.ledger import BackwardCall, GradLedger, Holder, Span
 from gradcheck.training.run import RunEnd, execute
 from gradcheck.values import Array, Numbers, Params
-from gradcheck.verdict.passes import value_of
+from gradcheck.verdict.passes import find_value
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12  # of a sum of gradients in float64
 ROUNDED = 1e-13  # relative: what a few hundred operations on floats may lose
@@ -55,7 +55,7 @@ class GradientRead:
     def value(self, kind: str, given: Params, at: Callable[[Span], None]) -> Numbers:
         """The sum on numbers of a kind; `at` hears which part of the text is evaluated."""
         known = {step: given[name] for name, step in self.leaves.items()}
-        records = [exactly(r, kind) if self.exact else r for r, _ in self.summands]
+        records = [make_exact(r, kind) if self.exact else r for r, _ in self.summands]
         values = [replay(record, known, kind, at) for record in records]
         if len(values) == 1:
             return values[0]
@@ -106,7 +106,7 @@ class GradientQuestion(Problem):
         return Case(function, point, self.wrt, cotangent, self.seed, lambda: place[0])
 
 
-def question(problem: Problem, part: Part, point: Point) -> GradientQuestion | None:
+def make_question(problem: Problem, part: Part, point: Point) -> GradientQuestion | None:
     """The question of a part; None where it reads something else.
 
     The program's constants of the shapes of what it is differentiated by are followed too: an
@@ -159,37 +159,37 @@ def read_gradient(problem: Problem, part: Part, point: Point) -> GradientRead:
     end = _run(problem, point)
     holder, calls = _find_source(end, _read(part, end))
     pieces = [piece for call in calls for piece in call.roots]
-    leaves = _leaves(end.words.ledger, [record for record, _ in pieces], point)
+    leaves = _find_leaves(end.words.ledger, [record for record, _ in pieces], point)
     if holder.name not in leaves or not leaves.keys() <= problem.inputs.keys():
         raise GradcheckError(OTHER)
-    above = [(record.above(leaves.values()), _cotangent(g)) for record, g in pieces]
+    above = [(record.above(leaves.values()), _find_cotangent(g)) for record, g in pieces]
     try:
         for record, _ in above:
-            exactly(record, "ball")
+            make_exact(record, "ball")
         known = [(record, None if g is None else read_decimals(g)) for record, g in above]
     except GradcheckError:
         return GradientRead(holder.name, tuple(above), leaves, exact=False)
     return GradientRead(holder.name, tuple(known), leaves, exact=True)
 
 
-def _leaves(ledger: GradLedger, records: Sequence[Record], point: Point) -> dict[str, Step]:
+def _find_leaves(ledger: GradLedger, records: Sequence[Record], point: Point) -> dict[str, Step]:
     """The leaves below some values by name; GradcheckError where one was stepped before."""
     found: dict[str, Step] = {}
-    for step in reachable([record.root for record in records]):
+    for step in list_reachable([record.root for record in records]):
         if isinstance(step, Leaf):
             name = ledger.name_of(step)
             if found.setdefault(name, step) is not step:
                 raise GradcheckError(OTHER)
     for name, step in found.items():
         if name in point:
-            held = value_of(step, [(record, None) for record in records], name)
+            held = find_value(step, [(record, None) for record in records], name)
             given = np.asarray(point[name], dtype=np.float64).reshape(held.shape)
             if not np.array_equal(held, given):
                 raise GradcheckError(MOVED)
     return found
 
 
-def _cotangent(g: Numbers) -> Array | None:
+def _find_cotangent(g: Numbers) -> Array | None:
     """None for the 1 that a single number begins with."""
     given = np.asarray(g, dtype=np.float64)
     return None if not given.shape and given == 1.0 else given
@@ -231,7 +231,7 @@ def _find_source(end: RunEnd, value: Numbers) -> tuple[Holder, list[BackwardCall
     step = holder.tensor._step()
     total = sum((call.landed[step] for call in calls), np.zeros(holder.tensor.shape))
     room = RELATIVE * np.max(np.abs(total), initial=0.0) + ABSOLUTE
-    if not calls or not np.isfinite(room) or np.any(np.abs(bare(value) - total) > room):
+    if not calls or not np.isfinite(room) or np.any(np.abs(unwrap(value) - total) > room):
         raise GradcheckError(OTHER)
     return holder, calls
 
@@ -239,7 +239,7 @@ def _find_source(end: RunEnd, value: Numbers) -> tuple[Holder, list[BackwardCall
 # -- the numbers of a text as they were written: 0.1 is a tenth, and not the float beside it -------
 
 
-def exactly(record: Record, kind: str) -> Record:
+def make_exact(record: Record, kind: str) -> Record:
     """The same record with each float of the text as the number that it was written as.
 
     Raises GradcheckError on a float of which that cannot be told: it was computed, and rounded.
@@ -266,7 +266,7 @@ def _lift(value: Numbers, kind: NumberKind) -> Numbers:
     if np.ndim(value):
         return kind.lift(read_decimals(np.asarray(value)))
     try:
-        return kind.lift(fraction(float(value)))
+        return kind.lift(read_fraction(float(value)))
     except GradcheckError:
         for name, (constant, *_) in CONSTANTS.items():  # a small multiple of pi or e
             times = Fraction(float(value) / constant).limit_denominator(SMALL)
@@ -279,11 +279,11 @@ def read_decimals(value: Array) -> Array:
     """The decimals that floats were written as; raises GradcheckError where they are none."""
     out = np.empty(value.shape, dtype=object)
     for index, each in np.ndenumerate(value):
-        out[index] = fraction(float(each))
+        out[index] = read_fraction(float(each))
     return out
 
 
-def fraction(value: float) -> Fraction:
+def read_fraction(value: float) -> Fraction:
     """A float as the decimal of at most 15 digits that it was written as, or as a small fraction.
 
     So many digits come back from a float64 as they went in. Of the numbers below 1,000 that are
@@ -308,7 +308,7 @@ def read_numbers(problem: Problem, point: Point) -> dict[str, Array]:
     """The tensors and numbers that a program's names hold at its end, as floats."""
     kinds = (Tensor, float, np.floating)
     names = _run(problem, point).names.items()
-    return {name: np.array(bare(v), dtype=float) for name, v in names if isinstance(v, kinds)}
+    return {name: np.array(unwrap(v), dtype=float) for name, v in names if isinstance(v, kinds)}
 
 
 def read_balls(problem: Problem, point: Point) -> dict[str, Numbers]:
@@ -321,15 +321,15 @@ def read_balls(problem: Problem, point: Point) -> dict[str, Numbers]:
         if isinstance(value, Tensor) and value.requires_grad:
             with suppress(GradcheckError, KeyError):
                 record = end.words.ledger.observer.record(value._step())
-                leaves = _leaves(end.words.ledger, [record], point)
+                leaves = _find_leaves(end.words.ledger, [record], point)
                 given = {step: balls(point[leaf]) for leaf, step in leaves.items()}
-                found[name] = replay(exactly(record.above(given), "ball"), given, "ball")
+                found[name] = replay(make_exact(record.above(given), "ball"), given, "ball")
         if isinstance(value, Tensor | float | np.floating) and name not in found:
-            found[name] = _about(np.asarray(bare(value)))
+            found[name] = _widen_floats(np.asarray(unwrap(value)))
     return found
 
 
-def _about(value: Array) -> Numbers:
+def _widen_floats(value: Array) -> Numbers:
     """Floats as the numbers that they were written as, or else as wide as their rounding."""
     try:
         return balls(read_decimals(value))

@@ -21,10 +21,10 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import MAKERS, Generator, Maker, make_fillers
 from gradcheck.engine.layers import APPLIED, LAYERS, LOSSES, Sequential, mark
 from gradcheck.engine.optimizers import SGD, Adam, clip_grad_norm_, clip_grad_value_
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import STUDENT_EXPONENT, Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language import Budget, Program, check_expression, check_program
-from gradcheck.language.grammar import target_names
+from gradcheck.language.grammar import list_targets
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.program import run
 from gradcheck.problem.record import ERROR, Part, Point, Problem
@@ -67,7 +67,7 @@ class LoopWords:
             "tensor": self.tensor,
             "Tensor": lambda data: tensor(data, np.float64),
             "Parameter": lambda data, requires_grad=True: mark(
-                self.leaf(bare(data)) if requires_grad else tensor(bare(data))
+                self.leaf(unwrap(data)) if requires_grad else tensor(unwrap(data))
             ),
         }
 
@@ -108,13 +108,15 @@ class LoopWords:
     def record(self, **values: Numbers) -> None:
         """`record(norm=...)`: one entry of a trace a call."""
         for name, value in values.items():
-            self.ledger.spend(1 + np.size(bare(value)) // CHUNK)
+            self.ledger.spend(1 + np.size(unwrap(value)) // CHUNK)
             self.recorded.setdefault(name, []).append(_copy(value))
 
     def _wrap_maker(self, maker: Maker) -> Routine:
         def make(*args: Numbers, requires_grad: bool = False, **named: Numbers) -> Numbers:
             """`ones(3, requires_grad=True)`: a leaf, or a constant; integers stay an array."""
-            made = maker(*map(bare, args), **{name: bare(value) for name, value in named.items()})
+            made = maker(
+                *map(unwrap, args), **{name: unwrap(value) for name, value in named.items()}
+            )
             if requires_grad:
                 return self.leaf(made)
             return tensor(made) if made.dtype.kind == "f" else made
@@ -144,9 +146,8 @@ def _with_numbers(make: Routine) -> Routine:
 
 
 def _copy(value: Numbers) -> Numbers:
-    """What a program holds now, tensors as arrays."""
     if isinstance(value, Tensor | np.ndarray):
-        return np.array(bare(value))
+        return np.array(unwrap(value))
     return type(value)(map(_copy, value)) if type(value) in (tuple, list) else value
 
 
@@ -286,7 +287,7 @@ def execute(
 
 def _name_holders(ledger: GradLedger, names: Params, tree: ast.Module) -> None:
     """After the variables that hold them, or lists, or modules; after those of a loop at last."""
-    turning = {n for f in ast.walk(tree) if isinstance(f, ast.For) for n in target_names(f.target)}
+    turning = {n for f in ast.walk(tree) if isinstance(f, ast.For) for n in list_targets(f.target)}
     known = LeafNames([{n: v for n, v in names.items() if n not in turning}, names]).known
     for k, holder in enumerate(ledger.holders):
         nameless = f"leaf {k + 1}" if holder.tensor.is_leaf else "an intermediate value"
@@ -335,7 +336,7 @@ def read_tree(problem: Problem, tree: ast.Module) -> Program:
     return check_expression(tree, declared=tuple(problem.inputs), vocabulary=STUDENTS)
 
 
-def allowance(program: Program, share: int = 1) -> Budget:
+def make_allowance(program: Program, share: int = 1) -> Budget:
     """The budget of an answer, or a share of it; the longer a text, the less it may loop."""
     expressions = sum(isinstance(node, ast.expr) for node in ast.walk(program.tree))
     return Budget(
@@ -365,7 +366,7 @@ def run_program(
     With `share` 8 it gets an eighth of the allowance; one that is not `watched` has no ledger.
     """
     ledger, notes = GradLedger(verbs, limit=OPERATIONS // share), list[str]()
-    answering, budget = replace(problem, program=program), allowance(program, share)
+    answering, budget = replace(problem, program=program), make_allowance(program, share)
     value: Output = None
     failed, stopped, ended = "", False, False
     with _note_warnings(notes):
@@ -383,7 +384,7 @@ def run_program(
 
 def _read(problem: Problem, part: Part, end: RunEnd, budget: Budget) -> tuple[Output, str]:
     """What a part reads, or why it cannot be read; its place is nothing to a student."""
-    if absent := _absent(problem, part, end):
+    if absent := _describe_absent(problem, part, end):
         return None, absent
     try:
         return end.read(part, budget), ""
@@ -397,7 +398,7 @@ def _read(problem: Problem, part: Part, end: RunEnd, budget: Budget) -> tuple[Ou
     return None, f"`{read}` cannot be read at the end of the program: {said[:WIDEST]}"
 
 
-def _absent(problem: Problem, part: Part, end: RunEnd) -> str:
+def _describe_absent(problem: Problem, part: Part, end: RunEnd) -> str:
     """What a part reads and a program did not leave; "" where everything is there."""
     walked = ast.walk(problem.program.tree)
     stored = {n.id for n in walked if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}

@@ -16,7 +16,7 @@ from gradcheck.engine.function import Context
 from gradcheck.engine.tape import RIGHT, Node, Step, pull
 from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as line
-from gradcheck.numbers.ball import answer, arbs, balls, middle, radius
+from gradcheck.numbers.ball import arbs, balls, compute, middle, radius
 from gradcheck.numbers.run import RUN, precision
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.floats.scan import scan
@@ -30,7 +30,7 @@ from gradcheck.opinions.limits import (
     STRAIGHT,
     WRONG,
 )
-from gradcheck.opinions.opinion import Case, size_of_largest
+from gradcheck.opinions.opinion import Case, measure_largest
 from gradcheck.opinions.tape import record
 from gradcheck.ops.row import ABSTAINS
 from gradcheck.values import Array, Numbers
@@ -166,7 +166,7 @@ def _check_value(applied: Applied) -> Iterator[Suspect | str]:
     row, operands = applied.node.op, [np.asarray(v) for v in applied.operands]
     if not all(map(_is_finite, operands)):
         return
-    size = max(1.0, *map(_largest, (applied.y, *operands)))
+    size = max(1.0, *map(_find_largest, (applied.y, *operands)))
     exact = arbs(_run_on_balls(applied, applied.operands)).ravel()
     forms = {"forward": applied.y.ravel(), "ball": _round_balls(exact)}
     if any(np.any((v == 0) & np.signbit(v)) for v in operands if v.dtype.kind == "f"):
@@ -174,7 +174,7 @@ def _check_value(applied: Applied) -> Iterator[Suspect | str]:
             yield f"{row.name} {SIGNED_ZERO}"
         return
     if row.symbolic is not ABSTAINS and all(v.dtype.kind in "fiu" for v in operands):
-        made = answer(row, tuple(map(line.constants, operands)), applied.node.params)
+        made = compute(row, tuple(map(line.constants, operands)), applied.node.params)
         forms["symbolic"] = _round_balls(
             arbs([v.value if isinstance(v, Symbolic) else v for v in np.ravel(made).tolist()])
         )
@@ -222,13 +222,15 @@ def _check_pulls(applied: Applied) -> Iterator[Suspect | str]:
         if not all(map(_is_finite, (*applied.operands, applied.y, g))):
             continue
         right = sum_pulls(raw, np.shape(applied.operands[i]))
-        u = probe(applied.operands[i])
+        u = draw_probe(applied.operands[i])
         if not _is_finite(right):
             u = np.zeros(right.shape)
             u[np.unravel_index(int(np.argmax(~np.isfinite(right))), u.shape)] = 1.0
         slope, claimed = _measure_slope(applied, i, u), float(np.sum((right * u)[u != 0]))
-        size = max(_largest(raw) * np.size(raw), _largest(g) * max(1.0, _largest(applied.y)))
-        yield from _judge(applied, i, claimed, slope, size * max(1.0, _largest(u)))
+        size = max(
+            _find_largest(raw) * np.size(raw), _find_largest(g) * max(1.0, _find_largest(applied.y))
+        )
+        yield from _judge(applied, i, claimed, slope, size * max(1.0, _find_largest(u)))
         if np.shape(fitted) != right.shape or not np.allclose(fitted, right, equal_nan=True):
             yield Suspect("engine", "fit", span, f"{np.shape(raw)} fitted to {right.shape}")
 
@@ -279,12 +281,12 @@ def _measure_slope(applied: Applied, i: int, u: Array) -> arb:
     here = at(arb(0))
     tied = RUN.ties > before
     left, right = at(-STEP), at(STEP)
-    size = _largest(applied.arrived) * max(1.0, _largest(applied.y))
+    size = _find_largest(applied.arrived) * max(1.0, _find_largest(applied.y))
     sharp = abs(right + left - 2 * here) > STRAIGHT * (abs(right - left) + STEP * size)
     return arb.nan() if sharp or tied else (right - left) / (2 * STEP)
 
 
-def probe(operand: Numbers) -> Array:
+def draw_probe(operand: Numbers) -> Array:
     """A signed random direction, entry by entry of the operand's own size."""
     size = np.abs(np.asarray(operand, dtype=np.float64))
     draws = np.random.default_rng(0).standard_normal(size.shape)
@@ -310,7 +312,7 @@ def _run_on_balls(applied: Applied, operands: tuple[Numbers, ...]) -> Numbers:
     """The op on balls; conditions stay what they are."""
     kinds = [np.asarray(v).dtype.kind for v in operands]
     lifted = (v if kind in "bO" else balls(v) for v, kind in zip(operands, kinds, strict=True))
-    return answer(applied.node.op, tuple(lifted), applied.node.params)
+    return compute(applied.node.op, tuple(lifted), applied.node.params)
 
 
 def _round_balls(values: Numbers) -> Array:
@@ -325,5 +327,5 @@ def _is_finite(values: Numbers) -> bool:
     return bool(np.all(np.isfinite(np.asarray(values, dtype=float))))
 
 
-def _largest(values: Numbers) -> float:
-    return size_of_largest(np.asarray(values, dtype=float))
+def _find_largest(values: Numbers) -> float:
+    return measure_largest(np.asarray(values, dtype=float))

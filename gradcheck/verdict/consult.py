@@ -22,17 +22,17 @@ from gradcheck.opinions.differences import differences, open_in_floats
 from gradcheck.opinions.floats.blackbox import (
     draw_directions,
     look_along,
+    measure_size,
+    measure_slopes,
     scan_along,
-    size_of,
-    slopes_along,
 )
 from gradcheck.opinions.limits import BESIDE, MISSED, NEIGHBOURS, PRODUCT, WIDTH
 from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope, unit
-from gradcheck.opinions.reverse import once, reverse, reverse_each
+from gradcheck.opinions.reverse import reverse, reverse_each, run_once
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.values import Array, Numbers, Params, Routine
 from gradcheck.verdict.blame import Suspect, blame
-from gradcheck.verdict.entries import BROKEN, Entry, Scale, compare_entries, entry_of
+from gradcheck.verdict.entries import BROKEN, Entry, Scale, compare_entries, judge_entry
 
 __all__ = ["VERDICTS", "Entry", "PartVerdict", "Verdict", "consult", "consult_few", "read"]
 
@@ -150,11 +150,11 @@ def _settle(  # noqa: PLR0917 - a question and the answers so far
     """The verdict on one question from what is known, or from all that can be asked."""
     if slopes is None:
         if mine.abstains and claimed and case.size() > limits.SHORT:
-            glimpse = slopes_along(case, along)
+            glimpse = measure_slopes(case, along)
             if glimpse is not None:
                 return read(case, [mine, UNNEEDED, glimpse])
         return consult(case, write=False, mine=mine if mine.abstains else None)
-    seen = seen or slopes_along(case, along)
+    seen = seen or measure_slopes(case, along)
     if seen is None:
         tied = _judge_tied(case, mine) if case.size() > limits.ENTRIES else None
         return tied or consult(case, write=False)
@@ -178,7 +178,7 @@ def consult_more(case: Case, verdict: Verdict) -> Verdict:
     mine = verdict.opinions["reverse"]
     if mine.abstains or verdict.verdict != "agree":
         return verdict
-    seen = slopes_along(case, draw_directions(case, limits.SPARED))
+    seen = measure_slopes(case, draw_directions(case, limits.SPARED))
     if seen is None and (tied := _judge_tied(case, mine)):
         return tied
     known = seen or verdict.opinions["differences"]
@@ -236,7 +236,6 @@ def _is_lone(opinions: Sequence[Opinion]) -> bool:
 
 
 def _describe_silence(opinions: Sequence[Opinion]) -> Iterator[str]:
-    """Why there are no two opinions that could agree."""
     if _is_lone(opinions) and any(o.abstains for o in opinions):
         silent: dict[str, list[str]] = {}
         for o in (o for o in opinions if o.abstains):
@@ -250,7 +249,6 @@ def _describe_silence(opinions: Sequence[Opinion]) -> Iterator[str]:
 def _find_gravest(
     entries: Iterable[Entry], parts: Mapping[str, PartVerdict] = NO_PARTS, least: str = "agree"
 ) -> str:
-    """A whole is as grave as its gravest part."""
     verdicts = (each.verdict for several in (entries, parts.values()) for each in several)
     return max(least, *verdicts, "agree", key=VERDICTS.index)
 
@@ -259,7 +257,7 @@ def _judge_lone_part(name: str, given: Sequence[Opinion]) -> PartVerdict:
     """What the only opinion says: a gradient that nobody confirms, and where it is not smooth."""
     alone = given[0] if given else Opinion("none")
     entries = tuple(
-        entry_of(part, index, {}, slope, Scale())
+        judge_entry(part, index, {}, slope, Scale())
         for (part, index), slope in alone.slopes.items()
         if part == name and slope.kind in BROKEN
     )
@@ -291,7 +289,7 @@ def _measure_sizes(case: Case, given: Sequence[Opinion]) -> tuple[Scale, float]:
     top = 1.0
     if level < limits.NOTHING or sum(bool(o.gradients) for o in given) > 1:
         inputs = (np.asarray(v, dtype=np.float64) for v in case.inputs.values())
-        top = max(map(opinion.size_of_largest, inputs), default=1.0)
+        top = max(map(opinion.measure_largest, inputs), default=1.0)
     least = limits.NOTHING * min(1.0, top or 1.0)
     scale = Scale(level, least, tied=any(o.ties for o in given))
     return scale, max(level / max(1.0, top), least)
@@ -312,7 +310,7 @@ def _blame(case: Case, found: Verdict) -> Verdict:
     if _lonely(found) == {"reverse"} and (left := found.opinions["reverse"].method):
         off = [e for e in found.entries if e.lonely == "reverse"]
         return _overrule(found, off, "undecided", f"{left}, and their gradient is lost")
-    seen = [blame(row) for row in ([case] if case.rows is None else case.each_row())]
+    seen = [blame(row) for row in ([case] if case.rows is None else case.list_rows())]
     guilty = next((each.suspects for each in seen if each.suspects), ())
     if guilty:
         found = _overrule(found, alone, "dissent")
@@ -374,8 +372,8 @@ def _judge_tied(case: Case, mine: Opinion) -> Verdict | None:
     2.5.1). That reverse mode is right at all is seen at a point farther beside, where no branches
     meet. None where no entry changes, or something else is unusual.
     """
-    near = list(islice(neighbours(case), limits.TIED))
-    there = slopes_along(beside := _step_aside(case), draw_directions(case, limits.SPARED))
+    near = list(islice(visit_neighbours(case), limits.TIED))
+    there = measure_slopes(beside := _step_aside(case), draw_directions(case, limits.SPARED))
     if len(near) < limits.TIED or there is None:
         return None
     if read(beside, [reverse(beside), there]).verdict != "agree":
@@ -403,7 +401,7 @@ def _span_branches(name: str, mine: Opinion, near: Sequence[Mapping[str, Array]]
     return PartVerdict(name, "kink" if entries else "agree", gradient, entries)
 
 
-def neighbours(case: Case) -> Iterator[dict[str, Array]]:
+def visit_neighbours(case: Case) -> Iterator[dict[str, Array]]:
     """Reverse mode's gradient at the point, and at points so near that only kinks are crossed.
 
     Any gradient of a point just beside a kink is possible (Clarke 1983, theorem 2.5.1), and so is
@@ -415,14 +413,14 @@ def neighbours(case: Case) -> Iterator[dict[str, Array]]:
     valued fields, 2021).
     """
     rng = np.random.default_rng(case.seed)
-    leaning = ((case, replace(RIGHT, pull=_leaning(lean))) for lean in (-BESIDE, BESIDE))
+    leaning = ((case, replace(RIGHT, pull=_lean_pull(lean))) for lean in (-BESIDE, BESIDE))
     beside = (
         (move(case, (n > 0) * BESIDE, rng.standard_normal), RIGHT) for n in range(1 + NEIGHBOURS)
     )
     for point, verbs in chain(leaning, beside):
         try:
             with np.errstate(all="ignore"):
-                yield once(point, verbs)[1]
+                yield run_once(point, verbs)[1]
         except Exception:  # noqa: BLE001 - a user's program may refuse tensors
             return
 
@@ -437,7 +435,7 @@ def move(case: Case, part: float, draw: Callable[[tuple[int, ...]], Array]) -> C
     return replace(case, inputs={**case.inputs, **moved})
 
 
-def _leaning(lean: float) -> Routine:
+def _lean_pull(lean: float) -> Routine:
     """The pull with the first operand of every op that has kinks moved by very little."""
 
     def leaning(
@@ -477,7 +475,7 @@ def state_power(given: Sequence[Opinion]) -> Iterator[str]:
         size = sum(u[0].size for u in seen.along.values())
         yield (
             f"{size} entries checked along {len(seen)} random directions: any "
-            f"single wrong entry above {least_seen(given):.1g} would have been seen with "
+            f"single wrong entry above {find_least_seen(given):.1g} would have been seen with "
             "probability 1 - 1e-6"
         )
     if "symbolic" in asked:
@@ -485,7 +483,7 @@ def state_power(given: Sequence[Opinion]) -> Iterator[str]:
         yield f"the closed form was formed for {count} entries drawn at random"
 
 
-def least_seen(given: Sequence[Opinion]) -> float:
+def find_least_seen(given: Sequence[Opinion]) -> float:
     """The size of a single wrong entry that is seen with probability 1 - 1e-6.
 
     It is off by delta * u along each direction; all K directions miss it only if every |u| is less
@@ -494,7 +492,7 @@ def least_seen(given: Sequence[Opinion]) -> float:
     before they cease to overlap.
     """
     found = next(o.directions for o in given if o.name == "differences")
-    sizes = {name: size_of(u[0]) for name, u in found.along.items()}
+    sizes = {name: measure_size(u[0]) for name, u in found.along.items()}
 
     def widest(gradients: Mapping[str, Estimate]) -> float:
         """That the bar of a gradient's slope along any direction can be, of draws within 1."""

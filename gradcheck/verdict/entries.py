@@ -51,12 +51,12 @@ def compare_entries(
     """Every entry on which something is to be said."""
     shapes = {name: e.shape for name, e in estimates.items()}
     if len(set(shapes.values())) > 1:
-        return (Entry(part, (), "dissent", f"shapes differ: {shapes}", odd_shape(shapes)),)
+        return (Entry(part, (), "dissent", f"shapes differ: {shapes}", find_odd_shape(shapes)),)
     clear = _agree(estimates, slopes, scale)
     if clear.all():
         return ()
     found = (
-        entry_of(
+        judge_entry(
             part, index, {n: e.balls[index] for n, e in estimates.items()}, slopes.get(index), scale
         )
         for index in map(tuple, np.argwhere(~clear).tolist())
@@ -81,7 +81,7 @@ def _agree(estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], sca
     return found
 
 
-def entry_of(part: str, index: Index, balls: Balls, slope: Slope | None, scale: Scale) -> Entry:
+def judge_entry(part: str, index: Index, balls: Balls, slope: Slope | None, scale: Scale) -> Entry:
     """The verdict on one number that several opinions give."""
     if slope is not None and slope.kind == "kink":
         interval = (min(slope.left, slope.right), max(slope.left, slope.right))
@@ -91,7 +91,7 @@ def entry_of(part: str, index: Index, balls: Balls, slope: Slope | None, scale: 
     known = {name: ball for name, ball in balls.items() if ball.mid().is_finite()}
     if len(known) < len(balls):
         return _judge_not_finite(part, index, balls, known)
-    lonely = odd_ball(known)
+    lonely = find_odd_ball(known)
     if lonely is None:
         return _judge_digits(part, index, known, scale)
     small = SMALLEST**0.5 if lonely == "reverse" and known[lonely].mid() == 0 else SMALLEST
@@ -108,7 +108,7 @@ def _judge_not_finite(part: str, index: Index, balls: Balls, known: Balls) -> En
     """Nobody has a number: undefined. Only reverse mode has none: float64 loses it on its way."""
     without = [name for name in balls if name not in known]
     words = f"no finite number in {', '.join(without)}"
-    if without == ["reverse"] and len(known) == 2 and odd_ball(known) is None:
+    if without == ["reverse"] and len(known) == 2 and find_odd_ball(known) is None:
         return Entry(part, index, "unstable-forward", f"{words}: {spell_out(known)}", "reverse")
     return Entry(part, index, "undefined", words)
 
@@ -141,7 +141,7 @@ def _judge_digits(part: str, index: Index, balls: Balls, scale: Scale) -> Entry:
     return Entry(part, index, "undecided", f"error bars too wide: {spell_out(balls)}")
 
 
-def odd_ball(balls: Balls) -> str | None:
+def find_odd_ball(balls: Balls) -> str | None:
     """Who overlaps with nobody while the others agree; "several" if no one can be singled out.
 
     Where both exact kinds agree and reverse mode differs from only one of them (the other's ball is
@@ -156,7 +156,7 @@ def odd_ball(balls: Balls) -> str | None:
     return blamed[0] if len(blamed) == 1 and len(balls) > 2 else "several"
 
 
-def odd_shape(shapes: Mapping[str, Index]) -> str:
+def find_odd_shape(shapes: Mapping[str, Index]) -> str:
     """Whose shape differs from the others'."""
     counts = list(shapes.values())
     odd = [name for name, shape in shapes.items() if counts.count(shape) == 1]

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from gradcheck.engine.tape import Leaf, Node, Step
-from gradcheck.engine.tensor import bare
+from gradcheck.engine.tensor import unwrap
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.limits import (
@@ -106,7 +106,7 @@ def judge_pass(call: BackwardPass, *, write: bool = True) -> JudgedPass:
 def _judge(call: BackwardPass, targets: Sequence[Step], write: bool) -> JudgedPass:
     case = None
     try:
-        case, work = question(call, targets)
+        case, work = make_question(call, targets)
         verdict = _consult(case, work, write)
     except UNDECIDABLE as error:
         return JudgedPass(call, case, Verdict("undecided", None, {}, {}, remarks=(str(error),)))
@@ -118,7 +118,6 @@ def _judge(call: BackwardPass, targets: Sequence[Step], write: bool) -> JudgedPa
 
 
 def _is_whole(call: BackwardPass) -> bool:
-    """Whether what was recorded gives the values that there were."""
     for record, _ in call.roots:
         given = record.given.get(record.root)
         if given is None:
@@ -137,7 +136,7 @@ def _consult(case: Case, work: int, write: bool) -> Verdict:
     return read(case, [reverse(case), closed, differences(case, directions=few)])
 
 
-def question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:
+def make_question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:
     """The function whose gradient this pass takes, where the leaves were; how long it takes."""
     pieces = [(record.above(targets), g) for record, g in call.roots]
     work = sum(record.work for record, _ in pieces)
@@ -165,7 +164,7 @@ def question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:
     return case, work
 
 
-def value_of(target: Step, pieces: Sequence[Piece], name: str) -> Array:
+def find_value(target: Step, pieces: Sequence[Piece], name: str) -> Array:
     """What a leaf held when it was used; GradcheckError where it was stepped between two uses."""
     versions = _find_values(target, pieces)
     if len(versions) > 1:
@@ -189,7 +188,7 @@ def _find_values(
             found[-1][1].append((node, slot))
     if found:
         return found
-    alone = np.array(bare(target.variable), np.float64) if isinstance(target, Leaf) else _ZERO
+    alone = np.array(unwrap(target.variable), np.float64) if isinstance(target, Leaf) else _ZERO
     return [(alone, [])]
 
 

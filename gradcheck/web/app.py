@@ -17,11 +17,19 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from gradcheck.batch.ledger import trouble
+from gradcheck.batch.ledger import describe_trouble
 from gradcheck.documents import WrittenFloat
 from gradcheck.report.judgements import restrict
 from gradcheck.web import pages, work
-from gradcheck.web.guard import COOKIE, TERM, Guard, practice_of, secret, sender_of, student_of
+from gradcheck.web.guard import (
+    COOKIE,
+    TERM,
+    Guard,
+    find_sender,
+    practice_of,
+    read_secret,
+    read_student,
+)
 from gradcheck.web.practice import Practice, find_part
 from gradcheck.web.work import Busy, RanAway, WorkerFault
 
@@ -43,7 +51,7 @@ class Asked(BaseModel):
 async def check(request: Request) -> Response:
     """`{"problem", "part", "answer"}`: a line of `grade --json`."""
     asked, practice = await _read_asked(request), practice_of(request)
-    sender, student = sender_of(request), student_of(request)
+    sender, student = find_sender(request), read_student(request)
     problem = await practice.find(sender, student, asked.problem)
     part = find_part(problem, asked.part) if problem else None
     if problem is None or part is None:
@@ -58,11 +66,11 @@ async def understand(request: Request) -> Response:
     With `expression` (and `wrt`, `given`) instead of `problem`: a function that somebody typed.
     """
     asked, practice = await _read_asked(request), practice_of(request)
-    sender = sender_of(request)
+    sender = find_sender(request)
     if asked.expression is not None:
         typed = asked.expression, (asked.given or [])[:20], asked.wrt, str(asked.answer or "")
         return JSONResponse(await practice.queue.ask(sender, work.understand_free, *typed))
-    problem = await practice.find(sender, student_of(request), asked.problem)
+    problem = await practice.find(sender, read_student(request), asked.problem)
     if problem is None:
         raise HTTPException(404, "there is no such problem")
     known = practice.asking(problem), asked.part or problem.parts[0].name, asked.answer
@@ -75,7 +83,7 @@ async def _read_asked(request: Request) -> Asked:
         raise HTTPException(415, "application/json is expected")
     try:
         found = json.loads(await request.body(), parse_float=WrittenFloat)
-        deep = _depth(found) > DEEP
+        deep = _measure_depth(found) > DEEP
     except (ValueError, RecursionError):
         raise HTTPException(400, "the body is no JSON") from None
     if not isinstance(found, dict):
@@ -90,10 +98,10 @@ async def _read_asked(request: Request) -> Asked:
         raise HTTPException(400, f"`{where}`: {first['msg']}") from None
 
 
-def _depth(value: Any) -> int:
+def _measure_depth(value: Any) -> int:
     inner = value.values() if isinstance(value, dict) else value
     nested = isinstance(value, dict | list)
-    return 1 + max(map(_depth, inner), default=0) if nested else 0
+    return 1 + max(map(_measure_depth, inner), default=0) if nested else 0
 
 
 ROUTES = (
@@ -108,7 +116,7 @@ ROUTES = (
 )
 
 
-def application(practice: Practice) -> Starlette:
+def make_application(practice: Practice) -> Starlette:
     """The pages and the JSON of a course."""
 
     @asynccontextmanager
@@ -125,7 +133,8 @@ def application(practice: Practice) -> Starlette:
             Middleware(
                 SessionMiddleware,
                 # names that somebody only said are nobody's once there are codes
-                secret_key=secret(settings.directory) + ("" if settings.roster is None else "+"),
+                secret_key=read_secret(settings.directory)
+                + ("" if settings.roster is None else "+"),
                 session_cookie=COOKIE,
                 max_age=TERM,
                 https_only=settings.secure,
@@ -156,7 +165,7 @@ async def _give_up(*_: object) -> Response:
 def _reply(request: Request, status: int, title: str, words: str) -> Response:
     if _is_api(request):
         return JSONResponse({"error": words}, status)
-    return pages.failure_page(request, status, title, words)
+    return pages.render_failure(request, status, title, words)
 
 
 def _is_api(request: Request) -> bool:
@@ -169,7 +178,8 @@ def _explain_fault(request: Request, error: Exception) -> Response:
     status, words = 500, f"a fault of gradcheck itself: {what}"
     if isinstance(error, sqlite3.Error):
         status = 507
-        words = f"the answer was not kept: {trouble(error, request.app.state.practice.book.path)}"
+        path = request.app.state.practice.book.path
+        words = f"the answer was not kept: {describe_trouble(error, path)}"
         LOG.error("%s", words)
     else:
         LOG.error("%s %s", request.method, request.url.path, exc_info=error)

@@ -10,8 +10,15 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from gradcheck.batch.collect import about
-from gradcheck.batch.ledger import NAME, JudgedAnswer, Ledger, fingerprint, pack_answer, question
+from gradcheck.batch.collect import describe_problem
+from gradcheck.batch.ledger import (
+    NAME,
+    JudgedAnswer,
+    Ledger,
+    fingerprint,
+    hash_question,
+    pack_answer,
+)
 from gradcheck.batch.work import Asking, pack
 from gradcheck.grading.judgement import Judgement
 from gradcheck.problem import Problem, ProblemSet
@@ -74,7 +81,7 @@ Found = TypeVar("Found")
 Given = ParamSpec("Given")
 
 
-def in_thread(
+def run_in_thread(
     method: Callable[Concatenate["Book", Given], Found],
 ) -> Callable[Concatenate["Book", Given], Awaitable[Found]]:
     """A method that is done by the thread of the ledger, and awaited."""
@@ -94,13 +101,13 @@ class Book:
         self.path = directory / NAME if directory else None
         self.thread = ThreadPoolExecutor(1, "ledger")
 
-    @in_thread
+    @run_in_thread
     def open(self, course: Course) -> None:
         """Open it, and put the problems in; the answer to each of their parts is missing."""
         self.ledger = Ledger(self.path)
         self.missing = []
         for id, problem in course.problems.items():
-            self.ledger.add_problem(id, fingerprint(problem), about(problem))
+            self.ledger.add_problem(id, fingerprint(problem), describe_problem(problem))
             for part in problem.parts:
                 worth = problem.points * part.weight
                 judged = Judgement("", id, part.name, None, "missing", 0.0, worth)
@@ -116,12 +123,12 @@ class Book:
         await asyncio.get_running_loop().run_in_executor(self.thread, self.ledger.close)
         self.thread.shutdown()
 
-    @in_thread
+    @run_in_thread
     def find_judged(self, problem: Problem, part: Part, answer: Any) -> JudgedAnswer | None:
         """The judgement of an answer that somebody has given before."""
         return self._find(problem, part, pack_answer(answer))
 
-    @in_thread
+    @run_in_thread
     def keep(
         self, student: str, problem: Problem, part: Part, answer: Any, judged: JudgedAnswer
     ) -> None:
@@ -147,7 +154,7 @@ class Book:
             self.ledger.db.rollback()
             raise
 
-    @in_thread
+    @run_in_thread
     def marks(self, student: str) -> dict[tuple[str, str], str]:
         """The verdicts of a student's answers that count, by problem and part."""
         sql = (
@@ -157,7 +164,7 @@ class Book:
         rows = self.ledger.db.execute(sql, (student,))
         return {(problem, part): verdict for problem, part, verdict in rows}
 
-    @in_thread
+    @run_in_thread
     def history(self, student: str) -> Sequence[Attempt]:
         """All that a student tried, the oldest first."""
         sql = (
@@ -171,7 +178,7 @@ class Book:
         return self.ledger.db.execute(sql, given).fetchone()
 
     def _find(self, problem: Problem, part: Part, packed: str) -> JudgedAnswer | None:
-        hash = question(fingerprint(problem), part.name, packed)
+        hash = hash_question(fingerprint(problem), part.name, packed)
         sql = "SELECT number, verdict, score, 0.0, line FROM questions WHERE hash = ?"
         row = self._row(f"{sql} AND line NOT NULL", hash)
         return JudgedAnswer(*row) if row else None

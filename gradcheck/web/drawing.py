@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.equivalence import floats
+from gradcheck.grading.equivalence import find_floats
 from gradcheck.grading.key import Key
 from gradcheck.grading.spots import Spot
 from gradcheck.opinions.opinion import Case, NotScalar
-from gradcheck.opinions.reverse import once
-from gradcheck.plots.graph import graph_markup, graph_of, remarks_of
+from gradcheck.opinions.reverse import run_once
+from gradcheck.plots.graph import list_remarks, make_graph, render_graph
 from gradcheck.problem.record import Point, Problem
-from gradcheck.report.figures import WRITTEN_ENTRIES, plain, value_text
+from gradcheck.report.figures import WRITTEN_ENTRIES, format_value, plain
 from gradcheck.texts.steps import derive
 
 POINTS = 121
@@ -34,27 +34,27 @@ Curve = Sequence[Sequence[float | None]]
 def draw_problem(key: Key) -> Drawn:
     """Everything that is the same for every answer; None where there is nothing to draw."""
     point = key.points[0]
-    graph, solved, remarks = graphs(key)
+    graph, solved, remarks = draw_graphs(key)
     return {
-        "given": [[name, _entries(value)] for name, value in point.items()],
+        "given": [[name, _write_entries(value)] for name, value in point.items()],
         "shapes": {name: list(entry.shape) for name, entry in key.problem.inputs.items()},
         "graph": graph,
         "solved": solved,
         "remarks": remarks,
-        "steps": None if key.run else _venture(lambda: _steps(key.problem, point)),
+        "steps": None if key.run else _try_drawing(lambda: _write_steps(key.problem, point)),
         "curves": {
-            part.name: _venture(partial(_curves, key, part.name))
-            for part in (key.problem.parts if _plane(key) else ())
+            part.name: _try_drawing(partial(_draw_curves, key, part.name))
+            for part in (key.problem.parts if _is_plane(key) else ())
         },
     }
 
 
 def trace_answer(key: Key, part: str, answer: Any) -> Curve | None:
     """An answer's own curve, where the problem has one."""
-    return _venture(lambda: _trace(key, part, answer)) if _plane(key) else None
+    return _try_drawing(lambda: _trace(key, part, answer)) if _is_plane(key) else None
 
 
-def _venture(draw: Callable[[], Any]) -> Any:
+def _try_drawing(draw: Callable[[], Any]) -> Any:
     """A picture, or None: a page stands without it."""
     try:
         return draw()
@@ -62,7 +62,7 @@ def _venture(draw: Callable[[], Any]) -> Any:
         return None
 
 
-def _entries(value: Any) -> Any:
+def _write_entries(value: Any) -> Any:
     """An input's value as nested lists of texts; of a large array, or a deep one, a sentence."""
     array = np.asarray(value)
     if array.size > WRITTEN_ENTRIES or array.ndim > 2 or not array.size:
@@ -74,20 +74,20 @@ def _entries(value: Any) -> Any:
 # -- the graph and the chain rule ------------------------------------------------------------------
 
 
-def graphs(key: Key) -> tuple[str | None, str | None, list[str]]:
+def draw_graphs(key: Key) -> tuple[str | None, str | None, list[str]]:
     """The tape with values alone, with the gradients that came back, and how that is to be read."""
-    case = _case(key)
+    case = _find_case(key)
     if case is None:
         return None, None, []
-    found = _venture(lambda: graph_of("", case, key.problem.program, NODES))
+    found = _try_drawing(lambda: make_graph("", case, key.problem.program, NODES))
     if found is None:
         return None, None, []
     calculus = all(np.ndim(value) == 0 for value in case.inputs.values())
     found = replace(found, node_names=not calculus)
-    return graph_markup(replace(found, solved=False)), graph_markup(found), remarks_of(found)
+    return render_graph(replace(found, solved=False)), render_graph(found), list_remarks(found)
 
 
-def _case(key: Key) -> Case | None:
+def _find_case(key: Key) -> Case | None:
     """What went back: of a program with events the first call that can be followed."""
     if key.run is None and key.problem.order == 2:  # the run itself, not that of its gradient
         return replace(key.problem, order=1).case(key.points[0])
@@ -96,17 +96,17 @@ def _case(key: Key) -> Case | None:
     return next((event.case for event in key.run.events if event.case is not None), None)
 
 
-def _steps(problem: Problem, point: Point) -> Drawn:
+def _write_steps(problem: Problem, point: Point) -> Drawn:
     """The chain rule: the values from the inputs up, then node by node from the value down.
 
     Each line's name, formula and value; of arrays the nodes that a cotangent came through.
     """
     found = derive(problem, point)
-    forward = [[s.name, s.text, value_text(s.value)] for s in found.forward]
+    forward = [[s.name, s.text, format_value(s.value)] for s in found.forward]
     if found.of_arrays:
-        backward = [[s.name, f"through {s.node}", value_text(s.value)] for s in found.cotangents]
+        backward = [[s.name, f"through {s.node}", format_value(s.value)] for s in found.cotangents]
     else:
-        backward = [[s.name, s.text, value_text(s.value)] for s in found.backward]
+        backward = [[s.name, s.text, format_value(s.value)] for s in found.backward]
     return {"forward": forward, "backward": backward}
 
 
@@ -141,37 +141,37 @@ def name_rule(text: str) -> str:
 # -- curves ----------------------------------------------------------------------------------------
 
 
-def _plane(key: Key) -> bool:
+def _is_plane(key: Key) -> bool:
     """Whether value and gradient are numbers, functions of numbers."""
     scalar = all(entry.shape == () for entry in key.problem.inputs.values())
     return key.run is None and scalar and key.problem.cotangent is None
 
 
 @lru_cache(maxsize=CURVES)
-def _spots(key: Key, part: str) -> list[tuple[float, Spot]]:
+def _list_spots(key: Key, part: str) -> list[tuple[float, Spot]]:
     """The given point with one input moved to either side; spots remember what answers ask."""
     given: Mapping[str, Any] = key.points[0]
-    here = _middle_of(given[part])
+    here = _find_middle(given[part])
     reach = HALF * max(1.0, abs(here))
     moved = map(float, np.linspace(here - reach, here + reach, POINTS))
     points = ((x, {**given, part: np.array(Fraction(x), dtype=object)}) for x in moved)
     return [(x, Spot(key.problem, point)) for x, point in points]
 
 
-def _curves(key: Key, part: str) -> Drawn:
+def _draw_curves(key: Key, part: str) -> Drawn:
     """The value and its derivative by a part, with the other inputs as they are given."""
     f, slope = [], []
-    for x, spot in _spots(key, part):
+    for x, spot in _list_spots(key, part):
         value: Any = None
         gradients: Mapping[str, Any] = {part: None}
         with suppress(Exception), np.errstate(all="ignore"):  # outside its domain
-            value, gradients = once(key.problem.case(spot.point))
-        f.append((x, _finite(value)))
-        slope.append((x, _finite(gradients[part])))
-    return {"at": _middle_of(key.points[0][part]), "f": f, "slope": slope}
+            value, gradients = run_once(key.problem.case(spot.point))
+        f.append((x, _take_finite(value)))
+        slope.append((x, _take_finite(gradients[part])))
+    return {"at": _find_middle(key.points[0][part]), "f": f, "slope": slope}
 
 
-def _middle_of(value: Any) -> float:
+def _find_middle(value: Any) -> float:
     return float(np.asarray(value, dtype=object).item())
 
 
@@ -181,15 +181,15 @@ def _trace(key: Key, part: str, answer: Any) -> Curve | None:
     if ready is None or ready.plain:
         return None
     found = []
-    for x, spot in _spots(key, part):
+    for x, spot in _list_spots(key, part):
         value: Any = None
         with suppress(*FAULTS):
-            value = floats(ready.at(spot))
-        found.append((x, _finite(value) if np.ndim(value) == 0 else None))
+            value = find_floats(ready.at(spot))
+        found.append((x, _take_finite(value) if np.ndim(value) == 0 else None))
     return found
 
 
-def _finite(value: Any) -> float | None:
+def _take_finite(value: Any) -> float | None:
     number = float(np.asarray(value, dtype=float).reshape(-1)[0])
     return number if math.isfinite(number) else None
 
@@ -230,15 +230,16 @@ def plot(part: str, curves: Mapping[str, Any], yours: Curve | None) -> dict[str,
     return {
         "width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP,
         "bottom": BOTTOM, "here": across(curves["at"]), "words": _describe(part, lines),
-        "rows": [("grid" if y else "zero", up(y), f"{y:g}") for y in ticks(low, high)],
+        "rows": [("grid" if y else "zero", up(y), f"{y:g}") for y in place_ticks(low, high)],
         "columns": [
-            ("grid" if x else "zero", across(x), names.get(x, f"{x:g}")) for x in ticks(left, right)
+            ("grid" if x else "zero", across(x), names.get(x, f"{x:g}"))
+            for x in place_ticks(left, right)
         ],
         "curves": [(kind, path) for kind, line in lines.items() for path in stretches(line)],
     } if high > low else {}  # fmt: skip
 
 
-def ticks(low: float, high: float) -> list[float]:
+def place_ticks(low: float, high: float) -> list[float]:
     """A few round numbers between two."""
     step = 10.0 ** math.floor(math.log10((high - low) / TICKS))
     step *= next(m for m in (1, 2, 5, 10) if (high - low) / (step * m) <= TICKS)
@@ -251,15 +252,15 @@ def _find_range(lines: Mapping[str, Curve]) -> tuple[float, float]:
 
     An answer may widen it to three times that, no more.
     """
-    bulk = [0.0, *_bulk(lines["f"]), *_bulk(lines["slope"])]
+    bulk = [0.0, *_find_bulk(lines["f"]), *_find_bulk(lines["slope"])]
     low, high = min(bulk), max(bulk)
     reach = (high - low) or 1.0
-    own = _bulk(lines.get("yours", ()))
+    own = _find_bulk(lines.get("yours", ()))
     low, high = max(min([low, *own]), low - reach), min(max([high, *own]), high + reach)
     return low - 0.06 * (high - low), high + 0.06 * (high - low)
 
 
-def _bulk(points: Curve) -> list[float]:
+def _find_bulk(points: Curve) -> list[float]:
     """The lowest and the highest value but for a few on either side."""
     found = sorted(y for _, y in points if y is not None)
     cut = int(TRIMMED * len(found))

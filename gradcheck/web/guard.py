@@ -24,7 +24,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from gradcheck.batch.roster import NoName, Roster, student_name
+from gradcheck.batch.roster import NoName, Roster, normalize_name
 from gradcheck.web.work import Sender
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Guard:
         if not self._is_ours(headers.get("host", "")):
             words = "this server has another name - start it with --allow-host NAME"
             return PlainTextResponse(words, 421)
-        if scope["method"] not in ("GET", "HEAD") and not _own(headers):
+        if scope["method"] not in ("GET", "HEAD") and not _is_own(headers):
             return PlainTextResponse("this form came from another site", 403)
         return None
 
@@ -168,7 +168,7 @@ class Guard:
         return True
 
 
-def _own(headers: Headers) -> bool:
+def _is_own(headers: Headers) -> bool:
     """Whether a request comes from a page of this server, or from a program that is no browser."""
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False
@@ -208,18 +208,18 @@ def practice_of(request: Request) -> "Practice":
     return found
 
 
-def student_of(request: Request) -> str:
+def read_student(request: Request) -> str:
     """The name in the cookie, or nothing."""
     found = request.scope.get("session", {}).get("name", "")
     return found if isinstance(found, str) else ""
 
 
-def sender_of(request: Request) -> Sender:
+def find_sender(request: Request) -> Sender:
     """Whose turn it is: the student's, at an address."""
-    return Sender(request.client.host if request.client else "", student_of(request))
+    return Sender(request.client.host if request.client else "", read_student(request))
 
 
-def secret(directory: Path | None) -> str:
+def read_secret(directory: Path | None) -> str:
     """What signs names: kept in a file of the directory that nobody else may read.
 
     So names outlive the server.
@@ -245,7 +245,7 @@ def hand_out(roster: Roster, directory: Path) -> Roster:
 
     All stand in a file of the directory, to be handed out.
     """
-    key = bytes.fromhex(secret(directory))
+    key = bytes.fromhex(read_secret(directory))
     codes = {student: given or _make_code(key, student) for student, given in roster.codes.items()}
     with _open_own(directory / CODES, os.O_TRUNC) as file:
         rows = [(each, roster.called[each], codes[each]) for each in codes]
@@ -263,7 +263,7 @@ def admit(roster: Roster | None, name: str, code: str) -> str:
 
     Without a roster anybody is who they say.
     """
-    student = student_name(name)
+    student = normalize_name(name)
     if roster is None:
         return student
     student = roster.student(student)
@@ -276,7 +276,7 @@ def admit(roster: Roster | None, name: str, code: str) -> str:
 CELLS = 48  # entries of the largest grid
 
 
-def cell(index: Sequence[int]) -> str:
+def name_cell(index: Sequence[int]) -> str:
     """The name of a grid's field."""
     return "-".join(["cell", *map(str, index)])
 
@@ -286,7 +286,7 @@ def has_grid(shape: Sequence[int]) -> bool:
     return len(shape) in (1, 2) and 0 < prod(shape) <= CELLS
 
 
-def answer_of(form: Mapping[str, Any], shape: Sequence[int]) -> Any:
+def read_answer(form: Mapping[str, Any], shape: Sequence[int]) -> Any:
     """What was answered: the formula; the grid where that is empty; None where nothing was typed.
 
     The last line ends of a text field are no part of an answer.
@@ -294,5 +294,5 @@ def answer_of(form: Mapping[str, Any], shape: Sequence[int]) -> Any:
     text = str(form.get("answer", "")).replace("\r\n", "\n")
     if text.strip() or not has_grid(shape):
         return text if text.strip() else None
-    typed = [str(form.get(cell(index), "")).strip() for index in np.ndindex(*shape)]
+    typed = [str(form.get(name_cell(index), "")).strip() for index in np.ndindex(*shape)]
     return np.array(typed, dtype=object).reshape(shape).tolist() if any(typed) else None

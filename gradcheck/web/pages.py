@@ -15,20 +15,20 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from gradcheck.batch.roster import NoName
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
-from gradcheck.report.judgements import mistake_name, restrict
-from gradcheck.report.pages import templates
+from gradcheck.report.judgements import format_mistake, restrict
+from gradcheck.report.pages import load_templates
 from gradcheck.web import work
 from gradcheck.web.drawing import plot
 from gradcheck.web.guard import (
     admit,
-    answer_of,
-    cell,
+    find_sender,
     has_grid,
+    name_cell,
     practice_of,
-    sender_of,
-    student_of,
+    read_answer,
+    read_student,
 )
-from gradcheck.web.practice import LEVELS, find_made, find_part, like, next_for
+from gradcheck.web.practice import LEVELS, find_made, find_part, name_like, name_next
 
 GUESS = 1.0  # seconds that a wrong code takes: none is to be guessed
 FULL = LEVELS.index("full")
@@ -39,49 +39,46 @@ NOTHING = {
 
 
 @cache
-def address(name: str) -> str:
+def find_address(name: str) -> str:
     """Where a file of the pages is, with what tells its version."""
     content = (files("gradcheck.web") / "static" / name).read_bytes()
     return f"/static/{name}?{hashlib.sha256(content).hexdigest()[:12]}"
 
 
 @cache
-def environment() -> Environment:
-    found = templates("gradcheck.web")
+def make_environment() -> Environment:
+    found = load_templates("gradcheck.web")
     found.filters |= {
-        "named": lambda mistake: mistake_name(mistake).replace("-", " ").capitalize(),
+        "named": lambda mistake: format_mistake(mistake).replace("-", " ").capitalize()
     }
-    found.globals |= {
-        "asset": address,
-        "cell": cell,
-    }
+    found.globals |= {"asset": find_address, "cell": name_cell}
     return found
 
 
-def page(request: Request, name: str, status: int = 200, **more: Any) -> HTMLResponse:
+def render_page(request: Request, name: str, status: int = 200, **more: Any) -> HTMLResponse:
     course = practice_of(request).settings.roster is not None
-    known = {"student": student_of(request), "path": request.url.path, "course": course, **more}
-    text = environment().get_template(name).render(known)
+    known = {"student": read_student(request), "path": request.url.path, "course": course, **more}
+    text = make_environment().get_template(name).render(known)
     return HTMLResponse(text, status)
 
 
-def failure_page(request: Request, status: int, title: str, words: str) -> HTMLResponse:
-    return page(request, "failed.html", status, title=title, words=words)
+def render_failure(request: Request, status: int, title: str, words: str) -> HTMLResponse:
+    return render_page(request, "failed.html", status, title=title, words=words)
 
 
 async def sets(request: Request) -> Response:
     """All sets, with what the student has done."""
     practice = practice_of(request)
-    marks = await practice.book.marks(student_of(request))
+    marks = await practice.book.marks(read_student(request))
     listed = [
-        (each.title or each.file, [(p, state(p, marks)) for p in own])
+        (each.title or each.file, [(p, find_state(p, marks)) for p in own])
         for each, own in practice.course.sets
         if own
     ]
-    return page(request, "sets.html", listed=listed)
+    return render_page(request, "sets.html", listed=listed)
 
 
-def state(problem: Problem, marks: Mapping[tuple[str, str], str]) -> str:
+def find_state(problem: Problem, marks: Mapping[tuple[str, str], str]) -> str:
     """`solved`, `tried`, or nothing yet."""
     verdicts = [marks.get((problem.id, part.name)) for part in problem.parts]
     if all(verdict == "right" for verdict in verdicts):
@@ -91,12 +88,12 @@ def state(problem: Problem, marks: Mapping[tuple[str, str], str]) -> str:
 
 async def problem(request: Request) -> Response:
     """One problem; with POST, an answer to one of its parts judged."""
-    practice, student, sender = practice_of(request), student_of(request), sender_of(request)
+    practice, student, sender = practice_of(request), read_student(request), find_sender(request)
     found = await practice.find(sender, student, request.path_params["id"])
     if found is None:
-        return failure_page(request, 404, "There is no such problem", "Choose one from the list.")
+        return render_failure(request, 404, "There is no such problem", "Choose one from the list.")
     if why := (await practice.queue.prepare(found.id)).get("why"):
-        return failure_page(request, 404, "This problem cannot be asked", why)
+        return render_failure(request, 404, "This problem cannot be asked", why)
     given: dict[str, Any] = {part.name: dict(NOTHING) for part in found.parts}
     for attempt in await practice.book.history(student):
         if attempt.problem == found.id and attempt.part in given:
@@ -105,24 +102,24 @@ async def problem(request: Request) -> Response:
         form = await request.form(max_files=0, max_fields=200)
         part = find_part(found, str(form.get("part", "")))
         if part is None:
-            return failure_page(request, 404, "There is no such part", "Go back and try again.")
+            return render_failure(request, 404, "There is no such part", "Go back and try again.")
         given[part.name] |= await _judge_form(request, found, part, form)
     marks = await practice.book.marks(student)
     drawn = await practice.draw_page(sender, found)
     lines = [each["line"] for each in given.values() if each["line"]]
     fresh = {(found.id, line["part"]): line["verdict"] for line in lines}
-    solved = state(found, marks | fresh) == "solved"
+    solved = find_state(found, marks | fresh) == "solved"
     before, after = practice.course.beside(found.id)
-    return page(
+    return render_page(
         request,
         "problem.html",
         problem=found,
-        parts=[_part(found, part, given[part.name], drawn, marks) for part in found.parts],
+        parts=[_describe_part(found, part, given[part.name], drawn, marks) for part in found.parts],
         drawn=drawn,
         solved=solved,
         open=solved or all(part.form != "program" for part in found.parts),
         lines=lines,
-        again=like(found.id),
+        again=name_like(found.id),
         before=before,
         after=after,
     )
@@ -132,20 +129,20 @@ async def _judge_form(
     request: Request, problem: Problem, part: Part, form: FormData
 ) -> dict[str, Any]:
     """An answer judged, with as much told of it as is asked for."""
-    practice, sender = practice_of(request), sender_of(request)
-    answer = answer_of(form, _shape(problem, part))
+    practice, sender = practice_of(request), find_sender(request)
+    answer = read_answer(form, _find_shape(problem, part))
     if answer is None:
         return {"typed": "", "empty": True}
     asked, most = str(form.get("level", "0")), LEVELS.index(practice.settings.feedback)
     level = min({"1": 1, "2": 2, "3": 3, "solution": FULL}.get(asked, 0), most)
-    full = await practice.judge(sender, student_of(request), problem, part, answer)
+    full = await practice.judge(sender, read_student(request), problem, part, answer)
     told = {"typed": answer, "line": restrict(full, LEVELS[level]), "level": level}
     if full["verdict"] in ("right", "wrong"):
         judged = {key: full[key] for key in ("part", "answer", "mistakes", "line")}
         told |= await practice.ask(sender, {}, work.see, practice.asking(problem), judged)
     if level < LEVELS.index("place"):
         told["place"] = None
-    told["more"] = _more(full, level, most)
+    told["more"] = _find_more(full, level, most)
     told["given_up"] = most == FULL and full["verdict"] == "wrong" and not told["more"]
     if told["given_up"] and asked == "solution":
         drawn = practice.asking(problem), full.get("variant") or {}
@@ -153,7 +150,7 @@ async def _judge_form(
     return told
 
 
-def _more(full: Mapping[str, Any], level: int, most: int) -> int:
+def _find_more(full: Mapping[str, Any], level: int, most: int) -> int:
     """The next level of hints that tells more of a wrong answer; 0 where none does.
 
     That there is no name for a mistake is told at once, with all remarks.
@@ -166,17 +163,16 @@ def _more(full: Mapping[str, Any], level: int, most: int) -> int:
     return next((k for k in range(level + 1, most + 1) if told[k] != told[level]), 0)
 
 
-def _shape(problem: Problem, part: Part) -> tuple[int, ...]:
+def _find_shape(problem: Problem, part: Part) -> tuple[int, ...]:
     """The shape of an answer that is a gradient by an input; of any other nothing is said."""
     entry = problem.inputs.get(part.name)
     return entry.shape if entry is not None and part.ask is None else ()
 
 
-def _part(
+def _describe_part(
     problem: Problem, part: Part, given: Any, drawn: Mapping[str, Any], marks: Mapping[Any, str]
 ) -> dict[str, Any]:
-    """What is shown of a part: its box, and what came of the answer in it."""
-    shape, answer = _shape(problem, part), given["typed"]
+    shape, answer = _find_shape(problem, part), given["typed"]
     curves = (drawn.get("curves") or {}).get(part.name)
     return {
         **given,
@@ -188,7 +184,7 @@ def _part(
         "cells": answer if isinstance(answer, list) else None,
         "typed": answer if isinstance(answer, str) else "",
         "mark": marks.get((problem.id, part.name), ""),
-        "next": next_for(given["line"]) if given["line"] else "",
+        "next": name_next(given["line"]) if given["line"] else "",
         "plot": plot(part.name, curves, given["curve"]) if given["curve"] and curves else "",
     }
 
@@ -202,15 +198,15 @@ async def free(request: Request) -> Response:
         given = [each for each in asked["at"].replace(";", "\n").splitlines() if each.strip()]
         other = {"complaint": {"complaint": "this takes too long to be looked at", "source": ""}}
         typed = asked["f"], given[:20], asked["wrt"], asked["answer"]
-        said = await practice_of(request).ask(sender_of(request), other, work.free, *typed)
+        said = await practice_of(request).ask(find_sender(request), other, work.free, *typed)
     curves = said["drawn"]["curves"].get(said["part"]) if said and said.get("drawn") else None
     picture = plot(said["part"], curves, said.get("curve")) if curves else ""
-    return page(request, "free.html", asked=asked, said=said, plot=picture)
+    return render_page(request, "free.html", asked=asked, said=said, plot=picture)
 
 
 async def mistakes(request: Request) -> Response:
     """The mistakes that the student has made, and which are settled."""
-    practice, student = practice_of(request), student_of(request)
+    practice, student = practice_of(request), read_student(request)
     level = practice.settings.feedback
     history = await practice.book.history(student) if level != "verdict" else ()
     tried = {each.problem for each in history}
@@ -221,7 +217,7 @@ async def mistakes(request: Request) -> Response:
         for each in find_made(student, history, shows)
         for last in each.attempts[-1:]
     ]
-    return page(request, "mistakes.html", made=made, told=level != "verdict")
+    return render_page(request, "mistakes.html", made=made, told=level != "verdict")
 
 
 async def name(request: Request) -> Response:
@@ -237,5 +233,5 @@ async def name(request: Request) -> Response:
             request.session["name"] = admit(roster, typed, str(form.get("code", "")))
         except NoName as error:
             await asyncio.sleep(GUESS if roster else 0)
-            return failure_page(request, 400, "This name cannot be used", str(error))
+            return render_failure(request, 400, "This name cannot be used", str(error))
     return RedirectResponse(back, 303)

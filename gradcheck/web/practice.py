@@ -12,10 +12,10 @@ from gradcheck.batch.ledger import JudgedAnswer, pack_answer
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.work import Asking, leave_answer
 from gradcheck.errors import OURS
-from gradcheck.grading.marking import among
+from gradcheck.grading.marking import gather_among
 from gradcheck.practice.rules import RULES
 from gradcheck.problem import Problem, load_text
-from gradcheck.problem.draw import Draw, draw_of, plain, with_draw
+from gradcheck.problem.draw import Draw, draw_of, fold_name, with_draw
 from gradcheck.problem.record import Part
 from gradcheck.web import work
 from gradcheck.web.book import Attempt, Book, Course
@@ -74,7 +74,7 @@ class Practice:
         if problem.follow_through and problem.nearer(part.name):
             tried = await self.book.history(student)
             beside = {e.part: e.said["answer"] for e in tried if e.problem == problem.id}
-            answer = among(problem, part.name, {**beside, part.name: answer})
+            answer = gather_among(problem, part.name, {**beside, part.name: answer})
         judged = await self.book.find_judged(problem, part, answer)
         if judged is None:
             asked = self.asking(problem), part.name, pack_answer(answer)
@@ -114,9 +114,9 @@ class Practice:
 
     async def _own(self, sender: Sender, student: str, problem: Problem) -> Problem | None:
         """A student's variant of a problem: the one that `gradcheck grade` expects of the name."""
-        key = problem.id, plain(student)
+        key = problem.id, fold_name(student)
         if key not in self.variants:
-            drawn = await self.ask(sender, None, work.variant, self.asking(problem), student)
+            drawn = await self.ask(sender, None, work.find_variant, self.asking(problem), student)
             if drawn is None:
                 return None
             _make_room(self.variants)[key] = with_draw(problem, tuple(drawn))
@@ -138,7 +138,7 @@ def find_part(problem: Problem, name: str) -> Part | None:
     return problem.part(name) if name or len(problem.parts) > 1 else problem.parts[0]
 
 
-def next_for(line: Mapping[str, Any]) -> str:
+def name_next(line: Mapping[str, Any]) -> str:
     """The id of the next problem after a wrong answer, one for each answer; empty if none shows it.
 
     Of several mistakes that fit, the first one that can be shown.
@@ -147,7 +147,7 @@ def next_for(line: Mapping[str, Any]) -> str:
     return _name_next(mistake, f"{line['student']}/{line['problem']}/{line['answer']}")
 
 
-def like(id: str) -> str:
+def name_like(id: str) -> str:
     """The id of another problem for the same mistake; empty of a problem that was made for none."""
     made = NEXT.fullmatch(id)
     return f"next.{made[1]}.{(int(made[2]) + 1) % 10_000}" if made else ""
@@ -161,7 +161,6 @@ def _compose(id: str, said: Mapping[str, str]) -> tuple[Problem | None, Asking]:
 
 
 def _make_room(known: dict[Any, Any]) -> dict[Any, Any]:
-    """What is remembered, with room for one more: the oldest goes."""
     if len(known) >= MOST:
         del known[next(iter(known))]
     return known

@@ -18,20 +18,20 @@ from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
 
-from gradcheck.batch.collect import about
-from gradcheck.batch.pool import LOOK, Limits, Nursery, Pool, WorkerLost, item
-from gradcheck.batch.work import Asking, judge_chunk, prepare_here, problem_of, ready
+from gradcheck.batch.collect import describe_problem
+from gradcheck.batch.pool import LOOK, Limits, Nursery, Pool, WorkerLost, work_on_item
+from gradcheck.batch.work import Asking, find_problem, judge_chunk, prepare_here, ready
 from gradcheck.errors import GradcheckError, TextError
-from gradcheck.grading.judging import how_read
-from gradcheck.grading.key import Key, draw_for, key
+from gradcheck.grading.judging import describe_reading
+from gradcheck.grading.key import Key, draw_for, make_key
 from gradcheck.grading.marking import mark
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.practice import next_problem
 from gradcheck.problem import Problem
-from gradcheck.problem.draw import Draw, given_point
-from gradcheck.problem.load import question
-from gradcheck.report.figures import mathml
-from gradcheck.report.judgements import line, place_in_answer, restrict
+from gradcheck.problem.draw import Draw, draw_given_point
+from gradcheck.problem.load import make_question
+from gradcheck.report.figures import as_mathml
+from gradcheck.report.judgements import locate_mistake, make_line, restrict
 from gradcheck.report.steps import solve_again
 from gradcheck.web.drawing import draw_problem, name_rule, trace_answer
 
@@ -195,7 +195,7 @@ Said = dict[str, Any]
 
 def prepare(asking: Asking) -> Said:
     """Why a problem cannot be asked, empty if it can; what its page shows, and which mistakes."""
-    asking = replace(asking, draw=variant(asking, ""))  # as somebody without a name has it
+    asking = replace(asking, draw=find_variant(asking, ""))  # as somebody without a name has it
     why = prepare_here(asking)
     if why:
         return {"why": why}
@@ -205,9 +205,9 @@ def prepare(asking: Asking) -> Said:
     return {"why": "", "shows": shows, "draw": asking.draw, "drawn": draw_problem(found)}
 
 
-def variant(asking: Asking, student: str) -> Draw:
+def find_variant(asking: Asking, student: str) -> Draw:
     """Which of the choices of a problem a student has; empty where there are none."""
-    return draw_for(problem_of(asking), student)
+    return draw_for(find_problem(asking), student)
 
 
 def compose(mistake: str, seed: int) -> Said:
@@ -223,7 +223,7 @@ def judge(asking: Asking, part: str, answer: str) -> tuple[str, float, float, st
 
 def understand(asking: Asking, part: str, answer: Any) -> Said:
     found = ready(asking)
-    with item():
+    with work_on_item():
         return _complain_or(_read, found, part, answer)
 
 
@@ -234,7 +234,7 @@ def draw(asking: Asking) -> Said:
 
 def solve(asking: Asking, variant: Said) -> Said:
     """The worked solution, each value with its rule in words; nothing where no formula says it."""
-    found = solve_again(about(problem_of(asking)), variant)
+    found = solve_again(describe_problem(find_problem(asking)), variant)
     if found is None:
         return {}
     forward = [(*step, name_rule(step[1])) for step in found.forward]
@@ -244,53 +244,53 @@ def solve(asking: Asking, variant: Said) -> Said:
 def see(asking: Asking, judged: Said) -> Said:
     """An answer's own curve, and where in it the mistake stands."""
     found = ready(asking)
-    with item():
+    with work_on_item():
         return _see(found, judged)
 
 
 # -- about a function that somebody typed ----------------------------------------------------------
 
 
-@item()
+@work_on_item()
 def free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
     """A typed function, drawn; and an answer to its derivative, judged, if there is one."""
     found = _complain_or(_try_typed, expression, tuple(given), wrt, answer)
     return {"complaint": found} if "complaint" in found else found
 
 
-@item()
+@work_on_item()
 def understand_free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
     """How a typed function is read, or an answer to its derivative."""
     return _complain_or(_read_typed, expression, given, wrt, answer)
 
 
-def _question(expression: str, given: Sequence[str], wrt: str) -> Problem:
-    return question(expression, given, (wrt,) if wrt else ())
+def _make_question(expression: str, given: Sequence[str], wrt: str) -> Problem:
+    return make_question(expression, given, (wrt,) if wrt else ())
 
 
 @lru_cache(maxsize=64)
-def _key(expression: str, given: tuple[str, ...], wrt: str) -> Key:
-    return key(_question(expression, given, wrt))
+def _make_key(expression: str, given: tuple[str, ...], wrt: str) -> Key:
+    return make_key(_make_question(expression, given, wrt))
 
 
 def _try_typed(expression: str, given: tuple[str, ...], wrt: str, answer: str) -> Said:
-    found = _key(expression, given, wrt)
+    found = _make_key(expression, given, wrt)
     parts, source = found.problem.parts, found.problem.program.source
     names = [each.name for each in parts]
-    said: Said = {"program": source, "mathml": mathml(source), "part": names[0], "parts": names}
+    said: Said = {"program": source, "mathml": as_mathml(source), "part": names[0], "parts": names}
     said["drawn"] = draw_problem(found)
     if answer.strip() and len(parts) == 1:
-        said["line"] = restrict(line(mark(found, parts[0], answer), source), "full")
+        said["line"] = restrict(make_line(mark(found, parts[0], answer), source), "full")
         said |= _see(found, said["line"])
     return said
 
 
 def _read_typed(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
-    problem = _question(expression, given, wrt)
+    problem = _make_question(expression, given, wrt)
     if answer:
-        return _read(Key(problem, (given_point(problem),), ()), problem.parts[0].name, answer)
+        return _read(Key(problem, (draw_given_point(problem),), ()), problem.parts[0].name, answer)
     source = problem.program.source
-    return {"understood": source, "mathml": mathml(source)}
+    return {"understood": source, "mathml": as_mathml(source)}
 
 
 # -- about either ----------------------------------------------------------------------------------
@@ -298,7 +298,7 @@ def _read_typed(expression: str, given: Sequence[str], wrt: str, answer: str) ->
 
 def _see(found: Key, judged: Said) -> Said:
     part = found.problem.part(judged["part"])
-    place = None if part is None else place_in_answer(found, part, judged)
+    place = None if part is None else locate_mistake(found, part, judged)
     return {"curve": trace_answer(found, judged["part"], judged["answer"]), "place": place}
 
 
@@ -306,8 +306,8 @@ def _read(found: Key, name: str, answer: Any) -> Said:
     part = found.problem.part(name)
     if part is None:
         return {"complaint": f"there is no part {name}", "column": 1}
-    understood, notes = how_read(found, part, answer)
-    return {"understood": understood, "mathml": mathml(understood), "notes": list(notes)}
+    understood, notes = describe_reading(found, part, answer)
+    return {"understood": understood, "mathml": as_mathml(understood), "notes": list(notes)}
 
 
 def _complain_or(do: Callable[..., Said], *given: Any) -> Said:

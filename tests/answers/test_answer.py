@@ -17,9 +17,9 @@ from gradcheck.answers import (
 )
 from gradcheck.answers.formula import rebracket
 from gradcheck.errors import TextError
-from gradcheck.grading.key import key
+from gradcheck.grading.key import make_key
 from gradcheck.grading.marking import mark
-from gradcheck.problem.load import question
+from gradcheck.problem.load import make_question
 from tests.support.trees import FUNCTIONS as MEANT
 from tests.support.trees import value
 from tests.support.typed import NAMES, Sized, fresh_answers, read, typed_answers
@@ -256,7 +256,7 @@ def test_at_least_97_percent_are_read_as_meant():
 
 @cache
 def keyed(expression, given, wrt):
-    return key(question(expression, list(given), [wrt] if wrt else ()))
+    return make_key(make_question(expression, list(given), [wrt] if wrt else ()))
 
 
 UNREAD = {"twelve? no idea, I think 12x + 5", "12x + 5, since the derivative of 5x is 5"}

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from gradcheck.answers import ALIASES, FUNCTIONS, misfit, other_readings, read_formula
+from gradcheck.answers import ALIASES, FUNCTIONS, describe_misfit, list_other_readings, read_formula
 from gradcheck.answers.tree import echo
 from gradcheck.errors import TextError
 from tests.support.typed import complaint, lines, named, read, refused, spellings
@@ -134,7 +134,7 @@ OTHERWISE = {"A^3": "A @ A @ A", "|A|": "det(A)", "2I": "2*eye(X.shape[0])"}
 @pytest.mark.parametrize("typed", OTHERWISE)
 def test_what_another_reader_would_read_is_kept(typed):
     """A power of a matrix, its determinant, the identity of the other length."""
-    others = [other.understood for other in other_readings(formula(typed))]
+    others = [other.understood for other in list_other_readings(formula(typed))]
     assert OTHERWISE[typed] in others
 
 
@@ -142,7 +142,9 @@ def test_bars_that_pair_up_in_two_ways_are_read_both_ways():
     """The first bar that can close does; the other pairing is kept."""
     found = read("|x|y|a|")
     assert found.understood == "absolute(x)*y*absolute(a)"
-    assert [other.understood for other in other_readings(found)] == ["absolute(x*absolute(y)*a)"]
+    assert [other.understood for other in list_other_readings(found)] == [
+        "absolute(x*absolute(y)*a)"
+    ]
 
 
 FAULTS = {
@@ -159,7 +161,7 @@ FAULTS = {
 def test_shapes_that_do_not_fit_are_told_in_the_same_notation(typed):
     """Which factor, which shapes, and what would fit."""
     shapes = {name: entry.shape for name, entry in INPUTS.items()}
-    assert misfit(formula(typed).tree, shapes) == FAULTS[typed]
+    assert describe_misfit(formula(typed).tree, shapes) == FAULTS[typed]
 
 
 # -- lines of working taken apart: steps, what names them, and derivatives not yet taken -----------

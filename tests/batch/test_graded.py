@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from gradcheck.report.pages import page_name
+from gradcheck.report.pages import name_page
 from tests.support.batches import CLASS_ANSWERS, SET, expect, grade, made, outputs, report
 from tests.support.browser import driven, opened
 
@@ -85,7 +85,7 @@ def test_gradescope(graded, tmp_path):
     """A results.json for each student, whose tests sum to the points; an export has no columns."""
     expect(report(graded, "--as", "gradescope", "-o", tmp_path / "gs"), 0)
     assert len(list((tmp_path / "gs").iterdir())) == 41
-    told = json.loads((tmp_path / "gs" / page_name(STUDENT).replace(".html", ".json")).read_text())
+    told = json.loads((tmp_path / "gs" / name_page(STUDENT).replace(".html", ".json")).read_text())
     assert len(told["tests"]) == 10
     assert sum(test["max_score"] for test in told["tests"]) == 12
     assert {test["status"] for test in told["tests"]} <= {"passed", "failed"}
@@ -153,9 +153,9 @@ def test_in_a_browser(graded, tmp_path):
 
     Of each of these a fault is planted in a further page, and seen there.
     """
-    own = graded / "students" / page_name(STUDENT)
+    own = graded / "students" / name_page(STUDENT)
     with driven() as browser:
-        for path in [graded / "index.html", own, graded / "students" / page_name("W" * 190)]:
+        for path in [graded / "index.html", own, graded / "students" / name_page("W" * 190)]:
             assert told(browser, path) == []
         for fault, bad in PLANTED.items():
             made(tmp_path, {"bad.html": own.read_text().replace("</h1>", f"</h1>{bad}")})

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.batch.pool import Limits, Nursery, Pool, WorkerLost, item
+from gradcheck.batch.pool import Limits, Nursery, Pool, WorkerLost, work_on_item
 
 pytestmark = pytest.mark.usefixtures("cold")
 SHORT = Limits(seconds=0.3, memory=1 << 27)
@@ -26,35 +26,35 @@ def doubled(values):
 def endless(at):
     """Big numbers in C, which nothing in Python interrupts, during one item of several."""
     for k in range(at + 1):
-        with item():
+        with work_on_item():
             3 ** (10**9 if k == at else 2)
         yield k
 
 
 def waiting():
-    with item():
+    with work_on_item():
         threading.Event().wait()
 
 
 def hungry(size):
-    with item():
+    with work_on_item():
         return len(b"x" * size)
 
 
 def dying(inside):
     """A process that dies after an item, or in the midst of the next."""
-    with item():
+    with work_on_item():
         pass
     yield "first"
     if not inside:
         os.kill(os.getpid(), 9)
-    with item():
+    with work_on_item():
         os.kill(os.getpid(), 9)
 
 
 def slow_in_all():
     for _ in range(3):
-        with item():
+        with work_on_item():
             end = time.process_time() + 0.15
             while time.process_time() < end:
                 pass
@@ -112,7 +112,7 @@ def test_a_task_comes_back(beside):
     first = ask(beside, os.getpid)
     assert ask(beside, slow_in_all) == 3, "three items of half the time each"
     assert ask(beside, os.getpid) == first != os.getpid()
-    with item():  # in this process an item is no more than its body
+    with work_on_item():  # in this process an item is no more than its body
         assert doubled([1]) == [2]
 
 

@@ -430,8 +430,8 @@ def test_a_second_process_is_refused(here):
     """With a message that names the first; what the first does is not disturbed."""
     (here / "out").mkdir()
     hold = (
-        "import sys; from pathlib import Path; from gradcheck.batch.ledger import only_writer\n"
-        "with only_writer(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+        "import sys; from pathlib import Path; from gradcheck.batch.ledger import lock_directory\n"
+        "with lock_directory(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
     )
     words, pipe = [sys.executable, "-c", hold, str(here / "out")], subprocess.PIPE
     holder = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True)

@@ -13,7 +13,7 @@ import pytest
 
 from gradcheck.batch import submissions as batch
 from gradcheck.batch.roster import read_names, read_roster
-from gradcheck.batch.submissions import Notice, Submission, submissions
+from gradcheck.batch.submissions import Notice, Submission, read_submissions
 from gradcheck.errors import TextError
 from tests.support.batches import made
 
@@ -22,7 +22,7 @@ ADA = "student: ada\nanswers: {line: 6x}\n"
 
 
 def read(*paths, **how):
-    return list(submissions(paths, **how))
+    return list(read_submissions(paths, **how))
 
 
 def only(found):
@@ -122,7 +122,7 @@ def test_workbooks(tmp_path, name):
         [["Time", "student", "line", "two.x"], [when, "ada", "6x", 0.25], [when, 4711, 12.0, None]]
     )
     mapping = batch.Mapped("student", {"Time": "time", "line": "line", "two.x": "two.x"})
-    ada, number = submissions([made(tmp_path, {name: content})], mapping=mapping)
+    ada, number = read_submissions([made(tmp_path, {name: content})], mapping=mapping)
     assert ada.answers == {
         "time": {"": "2026-03-12 10:03:54"}, "line": {"": "6x"}, "two.x": {"": "0.25"}
     }  # fmt: skip
@@ -317,8 +317,8 @@ def test_times_of_forms():
         "2026/03/12 10:03:54 AM GMT+1", "3/12/2026 10:03:54", "3/12/26 10:03:54",
         "12.03.2026 10:03:54", "2026/03/12 10:03:54 AM MEZ",
     ):  # fmt: skip
-        assert batch.moment(text) == datetime(2026, 3, 12, 10, 3, 54), text
-    assert batch.moment("after lunch") is None
+        assert batch.read_time(text) == datetime(2026, 3, 12, 10, 3, 54), text
+    assert batch.read_time("after lunch") is None
 
 
 # -- what else is in a folder, and in what strangers send ------------------------------------------

@@ -86,10 +86,7 @@ def started(
         stderr=subprocess.DEVNULL,
         start_new_session=True,
         cwd=where,
-        env={
-            **env,
-            "PYTHONPATH": os.pathsep.join([os.getcwd(), env.get("PYTHONPATH", "")]),
-        },
+        env={**env, "PYTHONPATH": os.pathsep.join([os.getcwd(), env.get("PYTHONPATH", "")])},
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import sympy
 
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import Key, key
+from gradcheck.grading.key import Key, make_key
 from gradcheck.problem import load_text
 from tests.benchmarks._turns import print_ratios, seconds
 from tests.support.pairs import Pair, X, pairs
@@ -35,7 +35,7 @@ def main() -> None:
 
 def prepared(pair: Pair) -> Key:
     text = f"id: t\ninputs: {{x: {pair.start}}}\nprogram: {pair.program}\n"
-    ready = key(load_text(text).problems[0])
+    ready = make_key(load_text(text).problems[0])
     judge(ready, ready.problem.parts[0], "x + 1e-39")
     return ready
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from gradcheck.diagnosis import Prepared, explain, prepare
-from gradcheck.diagnosis.backprop import blocks
+from gradcheck.diagnosis.backprop import find_blocks
 from gradcheck.opinions.tape import record
 from tests.support.confusion import confusion
 from tests.support.grading import keyed
@@ -223,7 +223,7 @@ def test_a_block_is_known_by_its_numbers(name):
     given = case(program, {"x": X, "v": V}, ("x",))
     tape = record(given)
     assert tape is not None
-    assert {block.edge.op for block in blocks(tape)} == kinds
+    assert {block.edge.op for block in find_blocks(tape)} == kinds
     said = {h.mistake.id for h in explain(prepare([given]), "x", [wrong()]).hypotheses}
     assert id in said if id else not said
 
@@ -253,4 +253,4 @@ def test_what_only_looks_like_one_is_none(program):
     """No row of 1, and no mean of 0, is enough."""
     tape = record(case(program, {"x": X, "v": V}, ("x",)))
     assert tape is not None
-    assert not list(blocks(tape))
+    assert not list(find_blocks(tape))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gradcheck.diagnosis import explain, prepare
-from gradcheck.diagnosis.acts import literals, misread
-from gradcheck.diagnosis.line import lines
+from gradcheck.diagnosis.acts import find_literals, misread
+from gradcheck.diagnosis.line import derive_lines
 from tests.support.school import case, evaluated, school
 
 TABLE = Path(__file__).with_name("textbook.txt").read_text().splitlines()
@@ -73,10 +73,7 @@ def test_torn_commonest_first():
 
 @pytest.mark.parametrize(
     ("text", "answer"),
-    [
-        ("cos(2*x)", "-sin(2*x)"),
-        ("sin(2*x)*cos(3*x)", "cos(2*x)*cos(3*x) - sin(2*x)*sin(3*x)"),
-    ],
+    [("cos(2*x)", "-sin(2*x)"), ("sin(2*x)*cos(3*x)", "cos(2*x)*cos(3*x) - sin(2*x)*sin(3*x)")],
 )
 def test_what_lies_within_is_not_said_beside(text, answer):
     """Of an inner derivative that is missing it is not said too that its factor was lost."""
@@ -113,7 +110,7 @@ def test_nonsense_is_unnamed():
 )
 def test_of_a_function_with_parameters_no_number_is_read_otherwise(program, slope):
     """4 for the 2 at x = 0.7; the slope of softplus would be that of another beta."""
-    ((_, line),) = lines([case(program, {"x": 0.7})])
-    (at,) = literals(line)
+    ((_, line),) = derive_lines([case(program, {"x": 0.7})])
+    (at,) = find_literals(line)
     found = misread(line, at, np.array([4.0]))
     assert found is None if slope is None else found == pytest.approx(slope)

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradcheck.diagnosis import Hypothesis, explain, prepare, words
+from gradcheck.diagnosis import Hypothesis, explain, prepare, write_words
 from gradcheck.diagnosis.tables import GivenAnswer
 from gradcheck.grading.judgement import Judgement
-from gradcheck.grading.key import key
+from gradcheck.grading.key import make_key
 from gradcheck.grading.marking import mark
 from gradcheck.problem import load_text
 from tests.support.grading import judged, keyed
@@ -103,7 +103,7 @@ def tally(id: str = "exercise", every: int = 1) -> Tally:
     """What is said of the answers of the file, to every how many-th exercise."""
     found = Tally()
     for exercise in list(exercises())[::every]:
-        ready = key(load_text(_write(exercise, id)).problems[0])
+        ready = make_key(load_text(_write(exercise, id)).problems[0])
         part = ready.problem.parts[0]
         for answer, accepted in exercise.answers:
             said = mark(ready, part, answer)
@@ -161,7 +161,7 @@ def test_every_name_has_a_caret_and_no_sentence_is_cut(said):
     for program, hypothesis in said.told:
         typed = hypothesis.mistake.verb == "type"  # brackets: the whole answer is read otherwise
         assert typed or hypothesis.span is not None, (program, hypothesis.ids)
-        sentence = words(hypothesis, program)
+        sentence = write_words(hypothesis, program)
         assert not any(hole in sentence for hole in ("...", "{", "the expression")), sentence
 
 
@@ -188,7 +188,7 @@ def test_stories_do_not_hang_on_the_id(said):
 def test_one_word_for_a_derivative_taken_half(program, answer, name):
     """Of second derivatives: nothing else is suspected beside it."""
     text = f"id: twice\ninputs: {{x: 1.3}}\nprogram: {program!r}\norder: 2\n"
-    ready = key(load_text(text).problems[0])
+    ready = make_key(load_text(text).problems[0])
     said = mark(ready, ready.problem.parts[0], answer)
     assert said.diagnosis is not None
     assert [h.ids for h in said.diagnosis.hypotheses] == [(name,)]

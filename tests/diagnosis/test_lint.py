@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gradcheck.diagnosis.lint import blind
+from gradcheck.diagnosis.lint import find_blind
 from tests.support.school import case, drawn, mlp, school
 
 
@@ -14,14 +14,14 @@ def of(findings, kind):
 
 def test_batch_of_one_hides_means_and_sums():
     """With one row a mean is a sum: the mistakes of both are hidden, more rows are the cure."""
-    hidden = of(blind(drawn(*mlp(1), points=1)), "invisible")
+    hidden = of(find_blind(drawn(*mlp(1), points=1)), "invisible")
     for name in ("mean-for-sum", "sum-for-mean", "broadcast-averaged", "summed-over-wrong-axis"):
         assert hidden[name].startswith("use 5 rows")
 
 
 def test_batch_of_five_hides_only_the_axis_of_length_one():
     """The only blind spot left is the bias with a single entry."""
-    hidden = [f for f in blind(drawn(*mlp(5), points=1)) if f.kind == "invisible"]
+    hidden = [f for f in find_blind(drawn(*mlp(5), points=1)) if f.kind == "invisible"]
     assert {name for f in hidden for name in f.ids} == {"summed-over-wrong-axis"}
     program = mlp(5)[0]
     assert [program[f.span[0] : f.span[1]] for f in hidden if f.span] == ["k @ W3 + b3"]
@@ -47,17 +47,17 @@ HIDING = {
 @pytest.mark.parametrize("name", HIDING)
 def test_what_hides_is_told_with_its_cure(name):
     asked, mistake, cure = HIDING[name]
-    assert cure in of(blind([asked]), "invisible")[mistake]
+    assert cure in of(find_blind([asked]), "invisible")[mistake]
 
 
 def test_an_identity_is_no_special_value():
     """At x = 2 the square is its own derivative; elsewhere it is not. e^x is so everywhere."""
-    assert "not-differentiated" not in of(blind([case("exp(x)", {"x": 2.0})]), "invisible")
+    assert "not-differentiated" not in of(find_blind([case("exp(x)", {"x": 2.0})]), "invisible")
 
 
 def test_exponent_two_cannot_be_told_from_a_second_derivative():
     """The coefficient missing from x^2 leaves x; another exponent tells it from x * 2/2."""
-    findings = blind(
+    findings = find_blind(
         drawn("sum(x**2 * v)", {"x": (3,), "v": (3,)}, ("x",)), ("calculus", "backprop")
     )
     cures = [f.cure for f in findings if {"power-coefficient-missing", "factor-two"} <= set(f.ids)]
@@ -66,16 +66,16 @@ def test_exponent_two_cannot_be_told_from_a_second_derivative():
 
 @pytest.mark.parametrize("text", ["x**3 * sin(x)", "cos(x**3) + exp(x**2)"])
 def test_generic_problem_hides_nothing(text):
-    assert of(blind(school(text)), "invisible") == {}
+    assert of(find_blind(school(text)), "invisible") == {}
 
 
 def test_inherent_tie_has_no_cure():
     """No choice of x tells a lost factor from a missing inner derivative of c x."""
-    alike = [f for f in blind(school("cos(3*x)")) if f.kind == "alike"]
+    alike = [f for f in find_blind(school("cos(3*x)")) if f.kind == "alike"]
     ties = [f for f in alike if {"missing-inner-derivative", "constant-factor-lost"} <= set(f.ids)]
     assert [f.cure for f in ties] == [""]
 
 
 def test_a_value_that_is_an_input_itself_has_nowhere_to_go_wrong():
     """No path leads to it but the start."""
-    assert all(f.kind != "invisible" for f in blind(school("x")))
+    assert all(f.kind != "invisible" for f in find_blind(school("x")))

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import sympy
 
-from gradcheck.diagnosis import explain, prepare, words
+from gradcheck.diagnosis import explain, prepare, write_words
 from gradcheck.diagnosis.acts import fingerprint
 from gradcheck.diagnosis.explain import Hypothesis
 from gradcheck.mistakes.row import VAGUE
-from gradcheck.opinions.reverse import twice
+from gradcheck.opinions.reverse import differentiate_twice
 from gradcheck.ops import TABLE
 from tests.support.confusion import confusion, together
 from tests.support.school import POINTS, SCHOOL, TENSORS, case, drawn, evaluated, mlp, school
@@ -67,7 +67,9 @@ def test_derivatives_are_sympys(text):
     expected = [float(slope.evalf(30, subs={x: p})) for p in POINTS]
     assert [float(r["x"]) for r in prepared.right] == pytest.approx(expected, rel=1e-12)
     again = [float(slope.diff(x).evalf(30, subs={x: p})) for p in POINTS]
-    assert [twice(each, "x") for each in school(text)] == pytest.approx(again, rel=1e-11)
+    assert [differentiate_twice(each, "x") for each in school(text)] == pytest.approx(
+        again, rel=1e-11
+    )
 
 
 def test_mistakes_equal_to_the_truth_are_dropped():
@@ -100,7 +102,7 @@ def test_words_speak_of_the_students_expression():
     cases = school(text)
     answer = [evaluated("1 + cos(x**3)", c.inputs) for c in cases]
     (found,) = explain(prepare(cases), "x", answer).hypotheses
-    said = words(found, text)
+    said = write_words(found, text)
     assert all(part in said for part in ("`sin(x**3)`", "3x^2, ", "of x^3"))
 
 
@@ -117,21 +119,21 @@ def test_a_constant_is_called_by_its_name(answer, said):
     text = "a*b*x**2 + x**4"
     cases = [case(text, {"x": p, "a": 2.0, "b": 1.7}, ["x"]) for p in POINTS]
     found = explain(prepare(cases), "x", [evaluated(answer, c.inputs) for c in cases])
-    assert any(words(h, text).startswith(said) for h in found.hypotheses), found
+    assert any(write_words(h, text).startswith(said) for h in found.hypotheses), found
 
 
 def test_words_without_a_place():
     made = prepare(school("sin(x**2)")).made
     found = Hypothesis(next(m.mistake for m in made if m.mistake.verb == "derivative"), None)
-    assert "the expression" in words(found)
-    assert "{" not in words(found)
+    assert "the expression" in write_words(found)
+    assert "{" not in write_words(found)
 
 
 def test_no_words_are_cut_out_of_brackets():
     """What lies between two places is shown by its mark."""
     text = "exp(3*x) - exp(-3*x)"
     row = next(m.mistake for m in prepare(school(text)).made if m.mistake.verb == "derivative")
-    said = words(Hypothesis(row, (4, 17)), text)
+    said = write_words(Hypothesis(row, (4, 17)), text)
     assert text[4:17] == "3*x) - exp(-3"
     assert text[4:17] not in said
     assert "marked expression" in said

@@ -5,16 +5,13 @@ import io
 import openpyxl
 import pytest
 
-from gradcheck.documents.table import decode, open_workbook, read_table, workbook
+from gradcheck.documents.table import decode, open_workbook, read_table, write_workbook
 from gradcheck.errors import TextError
 
 
 @pytest.mark.parametrize(
     ("content", "line", "words"),
-    [
-        (b"ada\n\xe4", 2, "this is not UTF-8: the byte E4"),
-        (b"\xff\xfea", 1, "this is not UTF-16"),
-    ],
+    [(b"ada\n\xe4", 2, "this is not UTF-8: the byte E4"), (b"\xff\xfea", 1, "this is not UTF-16")],
 )
 def test_a_byte_that_is_no_character_is_named(content, line, words):
     """With its line, and the encoding that the file's mark promised."""
@@ -35,7 +32,7 @@ def test_a_quotation_mark_that_is_never_closed_is_pointed_at(text, line):
 @pytest.mark.parametrize("limit", ["WORKBOOK", "UNPACKED"])
 def test_a_workbook_that_is_too_large_is_refused(monkeypatch, limit):
     """Itself, or what is packed in it: either alone."""
-    content = workbook([["ada", "2"]])
+    content = write_workbook([["ada", "2"]])
     assert open_workbook(content, "form.xlsx").worksheets
     monkeypatch.setattr(f"gradcheck.documents.table.{limit}", 100)
     with pytest.raises(TextError, match="it is too large"):
@@ -47,10 +44,10 @@ def test_points_go_into_a_workbook_as_numbers():
     book = openpyxl.Workbook()
     book.active.append(["ada", 2.0, 1.0])
     book.active["B1"].number_format = "0.00"
-    filled = openpyxl.load_workbook(io.BytesIO(workbook([["ada", "2", "3.5"]], book))).active
+    filled = openpyxl.load_workbook(io.BytesIO(write_workbook([["ada", "2", "3.5"]], book))).active
     assert [cell.value for cell in filled[1]] == ["ada", 2, 3.5]
     assert filled["B1"].number_format == "0.00"
-    fresh = openpyxl.load_workbook(io.BytesIO(workbook([["ada", "3.5", "=1+1"]]))).active
+    fresh = openpyxl.load_workbook(io.BytesIO(write_workbook([["ada", "3.5", "=1+1"]]))).active
     assert [(cell.value, cell.data_type) for cell in fresh[1]] == [
         ("ada", "s"), ("3.5", "s"), ("=1+1", "s")
     ]  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from flint import arb
 
 from gradcheck.grading.equivalence import NoValue, compare, compare_numbers
-from gradcheck.grading.key import Key, key
+from gradcheck.grading.key import Key, make_key
 from gradcheck.numbers.run import Undecided
 from gradcheck.problem import load_text
 from tests.support.grading import judged, keyed, scalar
@@ -159,7 +159,7 @@ def verdicts(sample):
     for pair in sample:
         if pair.program not in keys:
             text = f"id: t\ninputs: {{x: {pair.start}}}\nprogram: {pair.program}\n"
-            keys[pair.program] = key(load_text(text).problems[0])
+            keys[pair.program] = make_key(load_text(text).problems[0])
         verdict = judged(keys[pair.program], pair.answer, diagnose=False).verdict
         counts[pair.right, verdict] += 1
         if verdict != ("right" if pair.right else "wrong"):

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gradcheck.grading.key import key
+from gradcheck.grading.key import make_key
 from gradcheck.grading.marking import mark
 from gradcheck.language.vocabulary import words
-from gradcheck.problem.load import question
+from gradcheck.problem.load import make_question
 from tests.support.grading import judged, keyed, scalar
 from tests.support.sweeping import at_most
 from tests.support.typed import typed_answers
@@ -203,7 +203,7 @@ AROUND = [*JUNK, *TABLE["more"]]
 
 @pytest.fixture(scope="module", params=RIGHT)
 def problem(request):
-    return key(question(request.param, [], [])), RIGHT[request.param]
+    return make_key(make_question(request.param, [], [])), RIGHT[request.param]
 
 
 @pytest.mark.parametrize("junk", JUNK)
@@ -253,7 +253,7 @@ def test_junk_around_the_spellings_of_right_answers_is_never_right():
     """However the right formula is spelled: before it, behind it, around it."""
     rng = random.Random(7)
     known = [row for row in typed_answers() if row[0] == ("x",) and row[1] in FUNCTIONS]
-    keys = {meaning: key(question(f, [], [])) for meaning, f in FUNCTIONS.items()}
+    keys = {meaning: make_key(make_question(f, [], [])) for meaning, f in FUNCTIONS.items()}
     for _ in range(300):
         _, meaning, typed = rng.choice(known)
         answer = rng.choice(AROUND).replace("{}", typed)

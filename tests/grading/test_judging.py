@@ -14,12 +14,12 @@ import yaml
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.judgement import share
-from gradcheck.grading.key import NoKey, key
-from gradcheck.grading.marking import faults, mark
+from gradcheck.grading.key import NoKey, make_key
+from gradcheck.grading.marking import find_faults, mark
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.mistakes.whole_answer import brackets_missing
 from gradcheck.problem import load_text
-from gradcheck.problem.load import question
+from gradcheck.problem.load import make_question
 from gradcheck.report import judgements
 from tests.support.grading import judged, keyed, scalar
 
@@ -29,7 +29,7 @@ TWO = "id: two\ninputs: {x: 2.0, y: 3.0}\nprogram: x**2*y\npoints: 3\nweights: {
 
 
 def json_line(judgement, source, feedback):
-    told = judgements.restrict(judgements.line(judgement, source), feedback)
+    told = judgements.restrict(judgements.make_line(judgement, source), feedback)
     return json.dumps(told, allow_nan=False)
 
 
@@ -53,7 +53,7 @@ def test_notes_on_ambiguous_spellings_come_along():
 def test_a_problem_at_a_kink_has_no_key():
     """What cannot be solved is not graded, and it is said why."""
     with pytest.raises(NoKey, match="kink at the given point"):
-        key(load_text("id: t\ninputs: {x: 0.0}\nprogram: abs(x)\n").problems[0])
+        make_key(load_text("id: t\ninputs: {x: 0.0}\nprogram: abs(x)\n").problems[0])
 
 
 def test_the_points_of_a_branching_program_are_dealt_among_its_paths():
@@ -65,7 +65,7 @@ def test_the_points_of_a_branching_program_are_dealt_among_its_paths():
 
 def test_the_same_id_draws_the_same_points():
     text = "id: t\ninputs: {x: {shape: [2, 3]}, y: 2.0}\nprogram: sum(exp(x))*y\n"
-    one, two = (key(load_text(text).problems[0]) for _ in range(2))
+    one, two = (make_key(load_text(text).problems[0]) for _ in range(2))
     assert [str(p) for p in one.points] == [str(p) for p in two.points]
 
 
@@ -324,7 +324,7 @@ def test_a_known_answer_has_the_teachers_words(answer, id, score):
 def test_a_known_answer_that_is_right_is_a_fault_of_the_problem():
     """The self-tests say so."""
     text = KNOWN.replace("4x sin x", "2x sin x + x^2 cos x")
-    assert [fault.expected for fault in faults(keyed(text))] == ["wrong: half"]
+    assert [fault.expected for fault in find_faults(keyed(text))] == ["wrong: half"]
 
 
 def test_a_given_point_outside_of_the_domain_is_a_complaint():
@@ -395,8 +395,8 @@ def test_the_row_proves_itself():
 
 def test_kindness_heals_no_known_mistake():
     """`1/2 x^(1/2)` for the root is the exponent that was not lowered, kindly or strictly read."""
-    root = replace(question("sqrt(x)", ["x=2"], []), brackets="kind")
-    kind, strict = key(root), key(replace(root, brackets="strict"))
+    root = replace(make_question("sqrt(x)", ["x=2"], []), brackets="kind")
+    kind, strict = make_key(root), make_key(replace(root, brackets="strict"))
     part = root.parts[0]
     judged = mark(kind, part, "1/2 x^(1/2)")
     assert judged.verdict == "wrong"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradcheck.grading.key import draw_for, find_hidden, is_admitted, key, variant_for
+from gradcheck.grading.key import draw_for, find_hidden, find_variant, is_admitted, make_key
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import sample_draws, with_draw
 from gradcheck.verdict.consult import consult
@@ -36,7 +36,7 @@ def template(program):
 def test_a_lost_factor_is_never_hidden():
     """A = 1 hides it, b = 1 the inner derivative: nobody gets either, all others are drawn."""
     problem = template("a*sin(b*x)")
-    drawn = {tuple(variant_for(problem, f"s{k}").variant.values()) for k in range(15)}
+    drawn = {tuple(find_variant(problem, f"s{k}").variant.values()) for k in range(15)}
     assert not any(1 in pair for pair in drawn)
     assert len(drawn) > 8
     assert ("invisible", "constant-factor-lost") in find_hidden(problem, (0, 3))
@@ -46,7 +46,7 @@ def test_outside_the_domain_nothing_is_drawn():
     """The square root of b - 0.7 a."""
     problem = template("sqrt(b - a*x)")
     for k in range(4):
-        own = variant_for(problem, f"s{k}").variant
+        own = find_variant(problem, f"s{k}").variant
         assert own["b"] > 0.7 * own["a"]
     assert find_hidden(problem, (8, 0)) is None
     assert not is_admitted(problem, (8, 0))
@@ -56,20 +56,20 @@ def test_where_everything_hides_something_the_least_is_drawn():
     """Of a = 1 and b = 1, and of 1 and 0, the former hides less: there is a variant for all."""
     text = "id: p\ninputs: {x: 0.7, a: {choose: [0, 1], requires_grad: false}}\nprogram: a*sin(x)"
     [problem] = load_text(text).problems
-    assert variant_for(problem, "ada").variant == {"a": 1}
+    assert find_variant(problem, "ada").variant == {"a": 1}
 
 
 def test_a_problem_without_choices_is_itself():
     [problem] = load_text("id: p\ninputs: {x: 1.0}\nprogram: x**2").problems
-    assert variant_for(problem, "ada") is problem
+    assert find_variant(problem, "ada") is problem
 
 
 @pytest.mark.parametrize("problem", SHIPPED.values(), ids=SHIPPED)
 @pytest.mark.sampled(3)
 def test_the_shipped_variants_agree(problem):
     """A student's own: solved, agreeing."""
-    own = variant_for(problem, "ada")
-    assert key(own).verdicts[0].verdict == "agree"
+    own = find_variant(problem, "ada")
+    assert make_key(own).verdicts[0].verdict == "agree"
     assert own.variant == with_draw(problem, draw_for(problem, "ada")).variant
 
 
@@ -85,7 +85,7 @@ FROZEN = {
 @pytest.mark.parametrize(("id", "student"), FROZEN)
 def test_variants_stay_what_they_are(id, student):
     """Written down on one machine; the draw, and what is rejected, are the same on another."""
-    assert variant_for(SHIPPED[id], student).variant == FROZEN[id, student]
+    assert find_variant(SHIPPED[id], student).variant == FROZEN[id, student]
 
 
 @pytest.mark.sweep

@@ -15,15 +15,15 @@ import yaml
 
 from gradcheck.documents import read_yaml
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import key
-from gradcheck.grading.marking import FOLLOWS, Among, among, mark, mark_all
+from gradcheck.grading.key import make_key
+from gradcheck.grading.marking import FOLLOWS, Among, gather_among, mark, mark_all
 from gradcheck.language import check_program
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.mistakes.whole_answer import SLIPS
-from gradcheck.opinions.reverse import once
+from gradcheck.opinions.reverse import run_once
 from gradcheck.problem import Input, load_text
-from gradcheck.problem.load import question
-from gradcheck.report.judgements import line, restrict
+from gradcheck.problem.load import make_question
+from gradcheck.report.judgements import make_line, restrict
 from tests.support.grading import keyed, scalar
 from tests.support.shipped import FILES, PROBLEMS, prepared
 from tests.support.sweeping import at_most
@@ -33,7 +33,7 @@ SHEETS = yaml.safe_load(Path(__file__).with_name("sheets.yaml").read_text())
 
 
 def marked(ready, typed, feedback="full"):
-    said = line(mark(ready, ready.problem.parts[0], typed), ready.problem.program.source)
+    said = make_line(mark(ready, ready.problem.parts[0], typed), ready.problem.program.source)
     return restrict(json.loads(json.dumps(said)), feedback)
 
 
@@ -66,7 +66,7 @@ def test_the_place_of_a_slip_is_in_what_was_typed():
 @pytest.mark.parametrize("row", dict.fromkeys(SLIPS.values()), ids=lambda row: row.id)
 def test_a_row_of_slips_proves_itself(row):
     """Its example is named so, at a place in the answer; in few words."""
-    ready = key(question(row.example.program, [], ["x"]))
+    ready = make_key(make_question(row.example.program, [], ["x"]))
     said = marked(ready, row.example.answer["x"])
     assert [each["id"] for each in said["mistakes"]] == [row.id]
     assert len(re.sub("`.*?`", "formula", said["mistakes"][0]["says"]).split()) <= 25
@@ -178,7 +178,9 @@ def test_only_parts_nearer_to_the_loss_decide_with():
     """Nobody's answer to an input changes what is said of another."""
     problem = load_text(NEURON).problems[0]
     given = {"h": "1", "z": "2", "w": "3", "x": "4"}
-    beside = {p.name: getattr(among(problem, p.name, given), "beside", {}) for p in problem.parts}
+    beside = {
+        p.name: getattr(gather_among(problem, p.name, given), "beside", {}) for p in problem.parts
+    }
     assert {name: set(each) for name, each in beside.items()} == {
         "h": set(),
         "z": {"h"},
@@ -205,7 +207,7 @@ def pulled(problem, point, name, by):
     moved = [n for n in problem.made if n != name]
     program = check_program(text, declared=inputs, vocabulary=VOCABULARY, moved=moved)
     asked = replace(problem, inputs=inputs, program=program, cotangent=None)
-    return once(asked.case({**point, "change_": by}))[1]
+    return run_once(asked.case({**point, "change_": by}))[1]
 
 
 def falsified(ready):
@@ -320,7 +322,7 @@ def beside(problem, right, rng):
 
 @cache
 def widely(id):
-    return key(asked_for_all(id)) if id in ON_THE_WAY else prepared(PROBLEMS[id])
+    return make_key(asked_for_all(id)) if id in ON_THE_WAY else prepared(PROBLEMS[id])
 
 
 def unmoved(id, rounds):
@@ -334,12 +336,12 @@ def unmoved(id, rounds):
             for name, answer in entry.items():
                 part = problem.part(name)
                 assert part is not None
-                found = mark(ready, part, among(problem, name, {**among_them, name: answer}))
-                assert (found.verdict, found.follows, found.score) == (
-                    "right",
-                    "",
-                    found.points,
-                ), (id, name, among_them)
+                found = mark(ready, part, gather_among(problem, name, {**among_them, name: answer}))
+                assert (found.verdict, found.follows, found.score) == ("right", "", found.points), (
+                    id,
+                    name,
+                    among_them,
+                )
                 judged += 1
     return judged
 

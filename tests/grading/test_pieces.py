@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.diagnosis import words
-from gradcheck.grading.key import key
+from gradcheck.diagnosis import write_words
+from gradcheck.grading.key import make_key
 from gradcheck.grading.marking import mark
-from gradcheck.grading.pieces import standing
-from gradcheck.problem.load import question
+from gradcheck.grading.pieces import locate_blame
+from gradcheck.problem.load import make_question
 from tests.support.grading import scalar
 
 
@@ -34,7 +34,7 @@ def test_the_number_that_belongs_there(program, answer, cure):
     found = marked(program, answer)
     assert found.verdict == "wrong"
     assert found.diagnosis is not None
-    assert cure in words(found.diagnosis.hypotheses[0], program)
+    assert cure in write_words(found.diagnosis.hypotheses[0], program)
 
 
 @pytest.mark.parametrize("answer", ["6.4x", "5x", "6.28x + 0.01", "6.28x^2"])
@@ -42,7 +42,7 @@ def test_no_other_number_is_a_rounded_one(answer):
     """Not one that differs by more than its last digit."""
     found = marked("pi*x**2", answer)
     told = found.diagnosis.hypotheses if found.diagnosis else ()
-    assert not any("2*pi`" in words(hypothesis) for hypothesis in told)
+    assert not any("2*pi`" in write_words(hypothesis) for hypothesis in told)
 
 
 TABLE = Path(__file__).with_name("pieces.txt").read_text().splitlines()[1:]
@@ -53,9 +53,9 @@ PLACES = [tuple(cell.strip() for cell in line.split("|")) for line in TABLE]
 def test_the_piece_to_blame(function, answer, place):
     """A term that was left out, and what is no formula of numbers, stands nowhere."""
     given = ["a=2", "k=3"] if "k" in function else ["X=[1, 2]"] if "X" in function else []
-    ready = key(question(function, [*given, "x=2"] if "X)" in function else given, []))
+    ready = make_key(make_question(function, [*given, "x=2"] if "X)" in function else given, []))
     part = ready.problem.part("x") or ready.problem.parts[0]
-    found = standing(ready, part, answer)
+    found = locate_blame(ready, part, answer)
     assert (answer[slice(*found)] if found else "-") == place
 
 
@@ -68,8 +68,8 @@ def test_the_piece_to_blame(function, answer, place):
     ],
 )
 def test_of_working_the_line_that_does_not_hold_is_looked_at(answer, line, before, place):
-    ready = key(question("sin(x^2)", [], ["x"]))
-    start, end = standing(ready, ready.problem.parts[0], answer, line)
+    ready = make_key(make_question("sin(x^2)", [], ["x"]))
+    start, end = locate_blame(ready, ready.problem.parts[0], answer, line)
     assert (answer[:start], answer[start:end]) == (before, place)
 
 

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from gradcheck.diagnosis import explain, prepare, words
+from gradcheck.diagnosis import explain, prepare, write_words
 from gradcheck.diagnosis.explain import CONSISTENT, EVERYWHERE
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.opinions.again import twice
@@ -68,7 +68,7 @@ def _said(row):
     known = slopes if row.id == "integrated-instead" else ()
     found = explain(prepared_of(row), part, answer, slopes=known)
     every = (*found.hypotheses, *found.beneath)
-    return words(next(h for h in every if h.mistake.id == row.id), row.example.program)
+    return write_words(next(h for h in every if h.mistake.id == row.id), row.example.program)
 
 
 @pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)

@@ -8,10 +8,10 @@ import pytest
 
 from gradcheck import check, tensor
 from gradcheck.diagnosis import explain
-from gradcheck.grading.key import key, variant_for
+from gradcheck.grading.key import find_variant, make_key
 from gradcheck.notebook.magic import NotebookPractice
 from gradcheck.problem import load
-from gradcheck.problem.load import question
+from gradcheck.problem.load import make_question
 from tests.support.shipped import FOLDER
 
 interactive = pytest.importorskip("IPython.core.interactiveshell")
@@ -71,7 +71,7 @@ def test_a_check_is_shown_with_its_closed_form(shell):
 
 def test_a_diagnosis_is_shown_in_words(shell):
     """2x cos(x^2) with the inner derivative lost."""
-    ready = key(question("sin(x**2)", ["x=0.9"]))
+    ready = make_key(make_question("sin(x**2)", ["x=0.9"]))
     at = [np.asarray(np.cos(float(p["x"].item()) ** 2)) for p in ready.points[:4]]
     text = text_of(shown(shell, explain(ready.mistaken, "x", at)))
     assert "missing-inner-derivative" in text
@@ -115,7 +115,7 @@ def test_a_student_has_variants(shell):
     [wave] = (problem for problem in load(file).problems if problem.id == "own-wave")
     for name in ("ada", "bob"):
         magic(shell, f"{file} --student {name}")
-        own = variant_for(wave, name).variant
+        own = find_variant(wave, name).variant
         a, b = own["a"], own["b"]
         assert f"x = 0.7, a = {a}, b = {b}" in repr(magic(shell, "own-wave"))
         assert repr(cell(shell, "own-wave", f"{a}*{b}cos({b}x)")) == "right"

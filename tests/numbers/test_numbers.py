@@ -13,13 +13,13 @@ from gradcheck.numbers.ball import (
     Ball,
     Scalars,
     balls,
-    fresh_key,
-    key_of_plain,
-    key_of_result,
+    find_plain_key,
+    find_result_key,
+    make_key,
     whole,
 )
 from gradcheck.numbers.closed import leave_hard_open
-from gradcheck.numbers.run import RUN, Undecided, precision, settings
+from gradcheck.numbers.run import RUN, Undecided, change_settings, precision
 from gradcheck.numbers.symbolic import Symbolic, constants, leaves
 from gradcheck.ops import TABLE
 
@@ -49,37 +49,37 @@ def test_the_field_has_the_keys_of_its_numbers(one, other):
 
 def test_plain_numbers():
     """A truth value is a whole number, a float a quotient of two; what is no number has no key."""
-    assert key_of_plain(True) == key_of_plain(np.bool_(True)) == key_of_plain(1) == 1
-    assert key_of_plain(0.375) == key_of_plain(Fraction(3, 8)) == key_of_plain(arb("0.375"))
+    assert find_plain_key(True) == find_plain_key(np.bool_(True)) == find_plain_key(1) == 1
+    assert find_plain_key(0.375) == find_plain_key(Fraction(3, 8)) == find_plain_key(arb("0.375"))
     for unknown in (np.inf, arb.nan(), arb(1, 1)):
-        assert key_of_plain(unknown) != key_of_plain(unknown)
-    assert fresh_key() != fresh_key()
+        assert find_plain_key(unknown) != find_plain_key(unknown)
+    assert make_key() != make_key()
 
 
 def test_of_a_rule_that_is_not_the_tables_nothing_is_known():
     """A slope of the sine goes by its name and is another function; one over zero is no number."""
     sine, values = TABLE["sin"], [arb(1)]
-    assert key_of_result(sine, [5], values) == key_of_result(sine, [5], values)
+    assert find_result_key(sine, [5], values) == find_result_key(sine, [5], values)
     other = replace(sine)
-    assert key_of_result(other, [5], values) != key_of_result(other, [5], values)
+    assert find_result_key(other, [5], values) != find_result_key(other, [5], values)
     over = TABLE["reciprocal"]
-    assert key_of_result(over, [0], values) != key_of_result(over, [0], values)
+    assert find_result_key(over, [0], values) != find_result_key(over, [0], values)
     for exponent, wrong in ((arb(10) ** 7, pow(3, 10**7, PRIME)), (arb(2, 0.1), 9)):
-        assert key_of_result(TABLE["power"], [3, 9], [arb(3), exponent]) != wrong
+        assert find_result_key(TABLE["power"], [3, 9], [arb(3), exponent]) != wrong
 
 
 def test_a_floor_is_decided_where_the_key_is_a_whole_numbers():
     near = arb(3, 1e-9)
-    with settings(keyed=True):
+    with change_settings(keyed=True):
         assert whole(arb(2.5, 0.6), near, lambda: 3) == 3
         with pytest.raises(Undecided, match="is a whole number"):
             whole(arb(2.5, 0.6), near, lambda: 4)
-    with settings(keyed=False), pytest.raises(Undecided):
+    with change_settings(keyed=False), pytest.raises(Undecided):
         whole(arb(2.5, 0.6), near, lambda: 3)
 
 
 def test_ties_are_counted_and_what_overlaps_is_left_open():
-    with precision(64), settings(ties=0):
+    with precision(64), change_settings(ties=0):
         assert Ball(THIRD) * 3 == Ball(1)
         assert not Ball(THIRD) < Ball(THIRD)
         assert Ball(THIRD) <= Ball(THIRD) >= Ball(THIRD)

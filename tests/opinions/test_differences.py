@@ -6,7 +6,7 @@ import pytest
 from flint import arb
 
 from gradcheck.numbers.run import precision
-from gradcheck.opinions.differences import slope_at
+from gradcheck.opinions.differences import measure_slope
 
 INFINITE = float("inf")
 # For t > 0: the piece, and its slope where t is 0.
@@ -35,7 +35,7 @@ def test_only_pieces_of_one_slope_are_smooth(x):
             def f(h, left=left, right=right):
                 return arb(0) if h == 0 else right(h) if h > 0 else left(-h)
 
-            slope, seen = slope_at(f, arb(0), arb(x), may_retry=False)
+            slope, seen = measure_slope(f, arb(0), arb(x), may_retry=False)
             finite = max(abs(before), abs(beyond)) < INFINITE
             if seen is None and not finite:  # t^0.9 is hardly steeper at any step
                 assert slope.rad() > abs(slope.mid()) / 2

@@ -24,7 +24,7 @@ from gradcheck.opinions.differences import differences
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem import load_text
-from gradcheck.problem.draw import given_point
+from gradcheck.problem.draw import draw_given_point
 from gradcheck.verdict.consult import consult, consult_few
 from tests.support.cases import case
 
@@ -33,7 +33,7 @@ def solved(program, x):
     """The verdict on a program of the checked language, where decimals are what they say."""
     words = {"id": "t", "inputs": {"x": x}, "program": program}
     problem = load_text(yaml.safe_dump(words)).problems[0]
-    return consult(problem.case(given_point(problem)))
+    return consult(problem.case(draw_given_point(problem)))
 
 
 @pytest.mark.parametrize(

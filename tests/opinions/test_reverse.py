@@ -5,9 +5,9 @@ from click.testing import CliRunner
 
 from gradcheck.cli import main
 from gradcheck.engine.recording import watching
-from gradcheck.engine.tensor import bare
+from gradcheck.engine.tensor import unwrap
 from gradcheck.opinions.reverse import _replay
-from gradcheck.opinions.tape import Observer, leaves_of
+from gradcheck.opinions.tape import Observer, make_leaves
 from gradcheck.problem import Problem
 from tests.support.cases import case
 from tests.support.random_programs import random_case
@@ -45,7 +45,7 @@ def test_a_tape_replayed_gives_the_programs_own_numbers():
     followed = 0
     with np.errstate(all="ignore"):
         for each in asked:
-            observer, leaves = Observer(), leaves_of(each, each.floats())
+            observer, leaves = Observer(), make_leaves(each, each.floats())
             with watching(observe=observer.observe):
                 out = each.function("tensor", leaves)
             again = _replay(each, leaves, out, observer)
@@ -54,7 +54,7 @@ def test_a_tape_replayed_gives_the_programs_own_numbers():
             followed += 1
             moved = {name: v * (1 + 2.0**-50) for name, v in each.floats().items()}
             for values in (each.floats(), moved):
-                given = leaves_of(each, values)
-                due = each.function("tensor", leaves_of(each, values))
-                np.testing.assert_array_equal(bare(again(given)), bare(due))
+                given = make_leaves(each, values)
+                due = each.function("tensor", make_leaves(each, values))
+                np.testing.assert_array_equal(unwrap(again(given)), unwrap(due))
     assert followed > 40

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gradcheck.opinions.opinion import rows_of
+from gradcheck.opinions.opinion import list_directions
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.ops import TABLE
@@ -27,7 +27,7 @@ def test_slopes_of_sampled_entries_are_exact():
     formed, gradients, places = symbolic(ASKED, write=False), by_hand(), set()
     assert not formed.gradients
     found = formed.directions
-    for row, ball in zip(rows_of(found.along), found.slopes.balls, strict=True):
+    for row, ball in zip(list_directions(found.along), found.slopes.balls, strict=True):
         ((name, index),) = [(n, at) for n, u in row.items() for at in map(tuple, np.argwhere(u))]
         places.add((name, index))
         assert float(ball.rad()) < 1e-25

@@ -14,7 +14,7 @@ from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.program import run
 from gradcheck.numbers.ball import Ball, Scalars, arbs, balls, exact, middle
-from gradcheck.numbers.run import RUN, precision, settings
+from gradcheck.numbers.run import RUN, change_settings, precision
 from gradcheck.numbers.symbolic import Symbolic, constants, leaves
 from gradcheck.ops import COMPOUNDS, TABLE, everything
 from gradcheck.ops.row import ABSTAINS
@@ -156,7 +156,7 @@ def _lifted(rows, lift):
 
 def test_pivots_leave_no_condition():
     """Elimination looks at the size of a pivot without making it a condition of the path."""
-    with settings(path=[]):
+    with change_settings(path=[]):
         np.linalg.inv(leaves("a", [[0.0, 1.0], [2.0, 3.0]]))
         np.linalg.det(leaves("a", [[0.0, 1.0], [2.0, 3.0]]))
         np.linalg.slogdet(leaves("a", [[1.0, 1.0], [2.0, 3.0]])).logabsdet.item()

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gradcheck.plots.curves import differences_svg, floor_of, spans_decades
+from gradcheck.plots.curves import find_floor, render_differences, spans_decades
 from gradcheck.plots.graph import NothingToDraw
 from tests.support.plotting import FIVE_STEPS, differences, recorded, traced
 
@@ -40,7 +40,7 @@ def test_errors_are_those_of_exact_arithmetic(program, at, hands, law, near):
     for curve in found.curves:
         far = curve.steps > 1e-2
         np.testing.assert_allclose(curve.errors[far], law(curve.steps[far]), near, found.bar)
-    assert ("(f(x) − f(x − h)) / h" in differences_svg("set", found)) == ("left" in hands)
+    assert ("(f(x) − f(x − h)) / h" in render_differences("set", found)) == ("left" in hands)
 
 
 def test_the_steepest_entry_is_drawn():
@@ -63,7 +63,7 @@ def test_no_error_at_all_is_drawn_below_every_other():
     found = differences("3*x + 1", "{x: 3.0}")
     errors = found.curves[0].errors
     assert (errors == 0).any()
-    assert 0 < floor_of(found) < errors[errors > 0].min()
+    assert 0 < find_floor(found) < errors[errors > 0].min()
 
 
 # -- recorded series -------------------------------------------------------------------------------

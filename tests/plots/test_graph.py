@@ -15,12 +15,12 @@ from gradcheck.plots.graph import (
     GraphEdge,
     NothingToDraw,
     Vertex,
-    dot_text,
-    graph_svg,
     heading_lines,
     lay_out,
-    lines_of,
+    list_lines,
     quote,
+    render_graph_file,
+    write_dot,
 )
 from tests.support.commands import CHAIN
 from tests.support.plotting import graph
@@ -43,7 +43,7 @@ def parsed(text):
 
 def test_the_chain_of_a_textbook():
     """(w x + b)² at 3, 2, 1: values 6, 7, 49; gradients 14, 14, 1; 28, 42, 14 at the leaves."""
-    labels, _ = parsed(dot_text(graph(CHAIN)))
+    labels, _ = parsed(write_dot(graph(CHAIN)))
     assert set(labels.values()) == {
         r"w\nvalue 3\nw.grad 28", r"x\nvalue 2\nx.grad 42", r"b\nvalue 1\nb.grad 14",
         r"z = w * x\nMulBackward0\nvalue 6\ngradient 14",
@@ -61,7 +61,7 @@ def test_edges_have_the_local_derivatives():
     }  # fmt: skip
     found = graph("id: p\ninputs: {x: 3.0}\nprogram: x * x")
     assert [edge.factor for edge in found.edges] == [3, 3]
-    assert lines_of(found, found.vertices[0]) == ["value 3", "x.grad 6"]
+    assert list_lines(found, found.vertices[0]) == ["value 3", "x.grad 6"]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_nodes_and_edges_are_those_of_pytorch(program):
     names = sorted(s.name().split("::")[-1] for s in seen)
     assert sorted(v.made_by for v in found.vertices) == names
     assert len(found.edges) == edges
-    labels, arrows = parsed(dot_text(found))
+    labels, arrows = parsed(write_dot(found))
     assert (len(labels), len(arrows)) == (len(seen), edges)
     assert {end for arrow in arrows for end in arrow} <= set(labels)
 
@@ -106,7 +106,7 @@ def test_of_a_long_tape_the_end_is_drawn():
     assert sum(not vertex.leaf for vertex in found.vertices) == 60
     assert [vertex.name for vertex in found.vertices if vertex.leaf] == ["w"]
     assert found.left_out == 240 + 2 - 61
-    assert "Only the last 61 of 242 nodes are drawn" in dot_text(found)
+    assert "Only the last 61 of 242 nodes are drawn" in write_dot(found)
     with pytest.raises(NothingToDraw, match="depends on nothing"):
         graph("id: p\ninputs: {x: 1.0}\nprogram: 3.0 + 4.0")
 
@@ -121,7 +121,7 @@ def test_every_letter_survives_dot(name):
 @pytest.mark.skipif(not shutil.which("dot"), reason="Graphviz is not installed")
 def test_graphviz_reads_the_text():
     """`dot` itself finds the six nodes and five edges of the chain."""
-    text = dot_text(graph(CHAIN))
+    text = write_dot(graph(CHAIN))
     done = subprocess.run(["dot", "-Tplain"], input=text.encode(), capture_output=True, check=True)
     words = [line.split()[0] for line in done.stdout.decode().splitlines()]
     assert (words.count("node"), words.count("edge")) == (6, 5)
@@ -135,8 +135,8 @@ def test_labels_fit_on_a_node():
     )
     for vertex in found.vertices:
         assert len(heading_lines(vertex)) <= 2
-        assert max(map(len, [*heading_lines(vertex), *lines_of(found, vertex)])) <= 28
-    assert lines_of(found, found.vertices[0])[0].startswith("value (40×50) [")
+        assert max(map(len, [*heading_lines(vertex), *list_lines(found, vertex)])) <= 28
+    assert list_lines(found, found.vertices[0])[0].startswith("value (40×50) [")
 
 
 @st.composite
@@ -175,7 +175,7 @@ def test_layers_go_down_and_nothing_overlaps(found):
 
 def test_the_picture_has_every_box_and_arrow():
     """Six boxes, five arrows with their factors, on a page that is wide enough."""
-    drawn = graph_svg(graph(CHAIN))
+    drawn = render_graph_file(graph(CHAIN))
     assert drawn.count("<rect") == 6
     assert drawn.count('class="tip"') == drawn.count('class="factor"') == 5
     assert "loss = y**2" in drawn

@@ -5,10 +5,10 @@ from pathlib import Path
 import mpmath
 import pytest
 
-from gradcheck.diagnosis.line import lines
-from gradcheck.grading.key import key
-from gradcheck.practice.answers import mistaken
-from gradcheck.problem.load import question
+from gradcheck.diagnosis.line import derive_lines
+from gradcheck.grading.key import make_key
+from gradcheck.practice.answers import write_mistaken
+from gradcheck.problem.load import make_question
 
 BY_HAND = Path(__file__).with_name("answers.csv").read_text().splitlines()[1:]
 
@@ -18,10 +18,10 @@ def test_mistakes_are_written_as_by_hand(row):
     """Some answer of the mistake is judged to be the same formula as that written by hand."""
     program, mistake, by_hand = row.split(",")
     given = ["x=0.7", *(["a=2", "k=3"] if "a" in program.split("*")[0] and "k" in program else [])]
-    ready = key(question(program, given, ["x"]))
-    [(_, line)] = lines([ready.case(k) for k in range(3)])
+    ready = make_key(make_question(program, given, ["x"]))
+    [(_, line)] = derive_lines([ready.case(k) for k in range(3)])
     acts = [m for m in ready.mistaken.made if m.mistake.id == mistake and m.rule is not None]
-    found = [text for text in (mistaken(line, m.rule) for m in acts) if text]
+    found = [text for text in (write_mistaken(line, m.rule) for m in acts) if text]
     assert any(_equal(text, by_hand) for text in found), found
 
 

@@ -7,10 +7,16 @@ import pytest
 
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import key
+from gradcheck.grading.key import make_key
 from gradcheck.mistakes import CATALOGUE
-from gradcheck.practice import exercises, next_problem
-from gradcheck.practice.drawing import LONGEST_ANSWER, LONGEST_FUNCTION, operations, tidy, to_set
+from gradcheck.practice import generate_exercises, next_problem
+from gradcheck.practice.drawing import (
+    LONGEST_ANSWER,
+    LONGEST_FUNCTION,
+    count_operations,
+    tidy,
+    to_set,
+)
 from gradcheck.practice.rules import LEVELS, RULES
 from gradcheck.problem import load_text
 from tests.support.grading import self_test
@@ -28,10 +34,10 @@ NAMES |= {"pi": mpmath.pi, "E": mpmath.e, "log2": lambda x: mpmath.log(x, 2)}
 
 def assert_holds(made):
     drawn = made.candidate
-    assert operations(drawn.program) <= LONGEST_FUNCTION[drawn.level]
+    assert count_operations(drawn.program) <= LONGEST_FUNCTION[drawn.level]
     answers = [text for right in made.problem.right for text in right.values()]
     assert answers
-    assert all(operations(text) <= LONGEST_ANSWER[drawn.level] for text in answers)
+    assert all(count_operations(text) <= LONGEST_ANSWER[drawn.level] for text in answers)
     assert made.ready.verdicts[0].verdict == "agree"
     assert all(made.names(mistake) for mistake in drawn.kind.mistakes)
     assert made.problem.wrong
@@ -52,7 +58,7 @@ def assert_holds(made):
 def test_every_rule_has_problems(rule):
     """One of a level, with everything that it promises; the levels take turns."""
     level = LEVELS[RULES.index(rule) % len(LEVELS)]
-    made = next(exercises([rule.name], level, seed=5))
+    made = next(generate_exercises([rule.name], level, seed=5))
     assert made.candidate.level == level
     assert_holds(made)
 
@@ -62,7 +68,7 @@ def test_every_rule_has_problems(rule):
 @pytest.mark.parametrize("level", LEVELS)
 def test_many_problems(rule, level):
     """24 of every rule and level, none twice: 1,008 problems of fourteen rules."""
-    found = list(islice(exercises([rule.name], level, seed=7), 24))
+    found = list(islice(generate_exercises([rule.name], level, seed=7), 24))
     assert len({made.candidate.program for made in found}) == 24
     for made in found:
         assert_holds(made)
@@ -84,7 +90,7 @@ def test_the_next_problem_for_missing_brackets():
     [problem] = found.problems
     [text] = problem.right[0].values()
     assert "(" in text
-    assert judge(key(problem), problem.parts[0], text).verdict == "right"
+    assert judge(make_key(problem), problem.parts[0], text).verdict == "right"
 
 
 @pytest.mark.sweep
@@ -97,7 +103,7 @@ def test_there_is_a_next_problem_for_every_mistake(mistake):
 
 def test_the_same_seed_gives_the_same_set_and_another_another():
     once, again, other = (
-        to_set("t", [each.entry for each in islice(exercises(["chain"], 2, seed), 2)])
+        to_set("t", [each.entry for each in islice(generate_exercises(["chain"], 2, seed), 2)])
         for seed in (1, 1, 2)
     )
     assert once == again != other
@@ -106,7 +112,7 @@ def test_the_same_seed_gives_the_same_set_and_another_another():
 
 def test_no_problem_comes_twice_and_the_end_is_reached():
     """`x**x`, and four templates with one number of eight: 33 functions."""
-    programs = [each.candidate.program for each in exercises(["tower"], 1)]
+    programs = [each.candidate.program for each in generate_exercises(["tower"], 1)]
     assert 20 < len(set(programs)) == len(programs) <= 33
 
 
@@ -114,7 +120,7 @@ def test_what_there_is_no_problem_for():
     """A mistake of a loop has none; an unknown rule is told with those there are."""
     assert next_problem("missing-zero-grad") is None
     with pytest.raises(GradcheckError, match="one of power, sum"):
-        next(exercises(["chian"]))
+        next(generate_exercises(["chian"]))
 
 
 def test_a_common_factor_is_not_tidy():

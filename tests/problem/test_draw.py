@@ -8,11 +8,11 @@ import pytest
 
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import (
+    count_possible,
     draw,
+    draw_further_points,
+    draw_given_point,
     fill,
-    further_points,
-    given_point,
-    possible,
     sample_draws,
     with_draw,
 )
@@ -20,7 +20,7 @@ from gradcheck.problem.draw import (
 
 def drawn(program, inputs="{x: 1.5}", count=8):
     problem = load_text(f"id: t\ninputs: {inputs}\nprogram: {program}\n").problems[0]
-    return [float(point["x"].item()) for point in further_points(problem, count)]
+    return [float(point["x"].item()) for point in draw_further_points(problem, count)]
 
 
 @pytest.mark.parametrize("edge", [40, -70, 1234])
@@ -42,7 +42,7 @@ def test_numbers_that_are_drawn_are_short_decimals():
 def test_an_input_given_by_shape_is_drawn_inside_of_the_domain():
     for program in ("sum(log(x))", "sum(log(eigvalsh([[x[0], 0], [0, x[1]]]))) + log(x[2])"):
         text = f"id: t\ninputs: {{x: {{shape: [3]}}}}\nprogram: {program}\n"
-        assert (given_point(load_text(text).problems[0])["x"] > 0).all()
+        assert (draw_given_point(load_text(text).problems[0])["x"] > 0).all()
 
 
 # -- a problem for every student: drawn alike everywhere, shown in its words -----------------------
@@ -108,7 +108,7 @@ def test_every_value_is_drawn_as_often_as_another():
 
 def test_two_students_share_a_variant_as_often_as_the_number_of_choices_says():
     """Of 384 variants 600 students share 600*599/2/384 = 468 pairs; 5 deviations are 108."""
-    assert possible(wave()) == 384
+    assert count_possible(wave()) == 384
     drawn = [draw(wave(), f"someone {k}") for k in range(600)]
     pairs = sum(drawn.count(each) - 1 for each in drawn) / 2
     assert abs(pairs - 600 * 599 / 2 / 384) < 108

@@ -10,9 +10,9 @@ from mpmath import mp
 from gradcheck.cli import main
 from gradcheck.errors import TextError
 from gradcheck.opinions.reverse import reverse
-from gradcheck.problem.draw import check_value, given_point
+from gradcheck.problem.draw import check_value, draw_given_point
 from gradcheck.problem.load import find_set, list_sets, load_shipped, load_text
-from gradcheck.problem.record import exact_array, formula_value
+from gradcheck.problem.record import evaluate_formula, read_exact_array
 from tests.support.grading import self_test
 
 RIDGE = """
@@ -32,7 +32,7 @@ def _only(text):
 
 
 def _gradient(problem, name):
-    found = reverse(problem.case(given_point(problem)))
+    found = reverse(problem.case(draw_given_point(problem)))
     return np.asarray(found.gradients[name].value, dtype=float)
 
 
@@ -78,7 +78,7 @@ def test_what_ends_otherwise_has_no_value(program):
     for given in ("3.0", "{shape: []}"):
         problem = _only(f"id: p\ninputs: {{x: {given}}}\nprogram: |\n  {program}\n")
         with pytest.raises(TextError, match="ends without a value"):
-            check_value(problem, given_point(problem))
+            check_value(problem, draw_given_point(problem))
 
 
 def test_the_answer_of_the_only_part_may_stand_alone():
@@ -120,7 +120,7 @@ def test_sets_are_found_by_their_bare_names(tmp_path, monkeypatch):
 
 def test_a_rational_formula_is_exact():
     for text, value in (("1/3", "1/3"), ("-2/7", "-2/7"), ("2^-3", "1/8"), ("(2/3)^5", "32/243")):
-        assert formula_value(text) == Fraction(value)
+        assert evaluate_formula(text) == Fraction(value)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_rational_formula_is_exact():
 def test_another_formula_has_sixty_digits(text, value):
     """As mpmath has them: an exact answer at pi/4 is right, not off in the seventeenth digit."""
     with mp.workdps(80):
-        found = formula_value(text)
+        found = evaluate_formula(text)
         assert abs(mp.mpf(found.numerator) / found.denominator - value()) < mp.mpf(10) ** -57
 
 
@@ -148,10 +148,10 @@ def test_another_formula_has_sixty_digits(text, value):
 )  # fmt: skip
 def test_what_is_no_number_is_none(text):
     """Names, poles and numbers in quotes have no value here; nothing is evaluated without end."""
-    assert formula_value(text) is None
+    assert evaluate_formula(text) is None
 
 
 def test_lists_may_hold_formulas():
     """Entries are numbers or formulas; a word makes the whole no array."""
-    assert exact_array(["1/3", 2]).tolist() == [Fraction(1, 3), 2]
-    assert exact_array([1, "two"]) is None
+    assert read_exact_array(["1/3", 2]).tolist() == [Fraction(1, 3), 2]
+    assert read_exact_array([1, "two"]) is None

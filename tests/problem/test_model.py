@@ -14,27 +14,27 @@ from hypothesis import strategies as st
 from gradcheck.cli import main
 from gradcheck.errors import TextError
 from gradcheck.problem import load_text
-from gradcheck.problem.model import InputModel, ProblemModel, SetModel, schema
+from gradcheck.problem.model import InputModel, ProblemModel, SetModel, make_schema
 from tests.support.shipped import FILES
 
 
 def test_every_reference_leads_somewhere():
-    text = json.dumps(schema())
+    text = json.dumps(make_schema())
     found = set(re.findall(r'"#/[$]defs/(\w+)"', text))
     assert found == {"InputModel", "KnownModel", "ProgramModel", "WrongModel", "ProblemModel"}
-    assert found == set(schema()["$defs"])
+    assert found == set(make_schema()["$defs"])
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_keys_of_shipped_sets_are_in_it(file):
     whole = yaml.safe_load(file.read_text())
-    form = schema()["$defs"]["ProblemModel"]
+    form = make_schema()["$defs"]["ProblemModel"]
     for problem in whole["problems"]:
         assert set(form["required"]) <= set(problem) <= set(form["properties"])
 
 
 def test_bounds_and_choices_are_in_it():
-    keys = schema()["$defs"]["ProblemModel"]["properties"]
+    keys = make_schema()["$defs"]["ProblemModel"]["properties"]
     due = {"type": "number", "minimum": 0, "default": 1.0}
     assert keys["points"].items() >= due.items()
     assert keys["order"]["enum"] == [1, 2]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcheck.report.figures import inline, mathml, prose
+from gradcheck.report.figures import as_mathml, render_inline, render_prose
 
 TAGS = """p ul ol li pre code strong em br span div math mrow mi mn mo mtext mspace mfrac msqrt
  mroot msub msup msubsup munder mover munderover mtable mtr mtd mstyle mpadded mphantom menclose"""
@@ -35,8 +35,8 @@ def harmful(page):
     ],
 )
 def test_prompts(text, part):
-    assert part in prose(text)
-    assert "<p>" not in inline(text)
+    assert part in render_prose(text)
+    assert "<p>" not in render_inline(text)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_prompts(text, part):
     ],
 )
 def test_no_mathematics_is_a_page(text):
-    assert not harmful(prose(text))
+    assert not harmful(render_prose(text))
 
 
 PIECES = ["<", ">", "&", ";", '"', "'", "{", "}", "\\text", "\\color", "script", "onerror=1", "lt",
@@ -62,8 +62,8 @@ PIECES = ["<", ">", "&", ";", '"', "'", "{", "}", "\\text", "\\color", "script",
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
 def test_nothing_typed_is_a_page(text):
-    assert not harmful(prose(f"${text}$"))
-    assert not harmful(inline(text))
+    assert not harmful(render_prose(f"${text}$"))
+    assert not harmful(render_inline(text))
 
 
 # -- formulas as MathML: nothing that is not escaped, and no exception -----------------------------
@@ -71,11 +71,11 @@ def test_nothing_typed_is_a_page(text):
 
 def test_cases_are_a_table():
     """Values beside their conditions, all else last; where no case holds there is nothing."""
-    drawn = mathml("where(x > 0, 2*x, where(x < 0, -1, 0/0))")
+    drawn = as_mathml("where(x > 0, 2*x, where(x < 0, -1, 0/0))")
     cells = re.findall(r"<mtd[^>]*>(.*?)</mtd>", drawn)
     shown = [unescape(re.sub(r"<[^>]+>", "", cell)).replace("\xa0", " ") for cell in cells]
     assert shown == ["2x", "if x>0", "−1", "if x<0"]
-    assert "otherwise" in mathml("where(x > 0, 1, absolute(x))")
+    assert "otherwise" in as_mathml("where(x > 0, 1, absolute(x))")
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_cases_are_a_table():
      "1+" * 600 + "1"],
 )  # fmt: skip
 def test_what_is_no_formula_is_left_to_text(text):
-    assert mathml(text) == ""
+    assert as_mathml(text) == ""
 
 
 def test_names_are_escaped():
     """A name is the only text of a stranger's that could reach the page."""
-    assert "<" not in re.sub(r"</?m\w+( \w+=\"[^\"<>]+\")*( ?/)?>", "", mathml("a*b < c"))
+    assert "<" not in re.sub(r"</?m\w+( \w+=\"[^\"<>]+\")*( ?/)?>", "", as_mathml("a*b < c"))

@@ -6,9 +6,9 @@ import io
 import openpyxl
 import pytest
 
-from gradcheck.documents.table import workbook
+from gradcheck.documents.table import write_workbook
 from gradcheck.errors import GradcheckError
-from gradcheck.report.gradebooks import cells, fill, fresh
+from gradcheck.report.gradebooks import fill, write_cells, write_gradebook
 
 POINTS = {"101": 7.5, "bob@example.edu": 3.0, "Jane Doe": 1.0}
 CANVAS = (
@@ -115,18 +115,22 @@ def test_what_cannot_be_filled_in(export, words):
 
 def test_a_new_gradebook():
     """Without an export: the columns that a platform matches by."""
-    assert rows(fresh("canvas", "Homework", POINTS, 10.0).encode())[1:3] == [
+    assert rows(write_gradebook("canvas", "Homework", POINTS, 10.0).encode())[1:3] == [
         ["Points Possible", "", "", "", "", "10"],
         ["", "", "", "101", "", "7.5"],
     ]
-    assert rows(fresh("moodle", "", POINTS, 10.0).encode())[2] == ["bob@example.edu", "3", "10"]
+    assert rows(write_gradebook("moodle", "", POINTS, 10.0).encode())[2] == [
+        "bob@example.edu",
+        "3",
+        "10",
+    ]
 
 
 def test_no_cell_is_a_formula():
     """A stranger's text never is one to a spreadsheet (CWE-1236); quotes are doubled."""
     for start in "=+-@\t\r":
-        assert cells([f"{start}1+1", 'a"b']) == f'"\'{start}1+1","a""b"'
-    sheet = openpyxl.load_workbook(io.BytesIO(workbook([["student"], ["=cmd()"]]))).active
+        assert write_cells([f"{start}1+1", 'a"b']) == f'"\'{start}1+1","a""b"'
+    sheet = openpyxl.load_workbook(io.BytesIO(write_workbook([["student"], ["=cmd()"]]))).active
     assert (sheet["A2"].data_type, sheet["A2"].value) == ("s", "=cmd()")
 
 

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from gradcheck.errors import Complaint, underline
-from gradcheck.report.judgements import together
+from gradcheck.report.judgements import merge_lines
 from tests.support.commands import SINE, run
 
 
@@ -22,7 +22,7 @@ def read(*lines):
     """What is left of each: the ids, the certainty, and the part with the same mistake."""
     return [
         ([m["id"] for m in one["mistakes"]], one["certainty"], one.get("same", ""))
-        for one in together(lines)
+        for one in merge_lines(lines)
     ]
 
 
@@ -56,7 +56,7 @@ def test_slips_right_parts_and_pairs_are_left_alone():
         part("d", "transposed"),
         part("e", "transposed+sum-for-mean"),
     )
-    assert together(lines) == list(lines)
+    assert merge_lines(lines) == list(lines)
 
 
 def test_what_no_float_shows_is_not_printed_twice():

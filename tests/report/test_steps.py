@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from gradcheck.batch.collect import about
-from gradcheck.grading.key import key
+from gradcheck.batch.collect import describe_problem
+from gradcheck.grading.key import make_key
 from gradcheck.grading.marking import mark
 from gradcheck.problem import load_text
-from gradcheck.report.pages import problem_section
+from gradcheck.report.pages import render_problem
 from gradcheck.report.steps import solve_again
 
 HEAD = "id: t\ninputs: "
@@ -28,10 +28,10 @@ def problem(text):
 )
 def test_it_is_right_where_it_is_typed_as_an_answer(text):
     asked = problem(text)
-    found = solve_again(about(asked), {})
+    found = solve_again(describe_problem(asked), {})
     assert [part for part, _ in found.forms] == [part.name for part in asked.parts]
     for part, form in found.forms:
-        assert mark(key(asked), asked.part(part), form).verdict == "right"
+        assert mark(make_key(asked), asked.part(part), form).verdict == "right"
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_it_is_right_where_it_is_typed_as_an_answer(text):
 )  # fmt: skip
 def test_the_chain_rule_ends_in_the_derivative(text, given, due):
     """A student's own numbers included."""
-    found = solve_again(about(problem(text)), given)
+    found = solve_again(describe_problem(problem(text)), given)
     assert float(found.backward[-1][2]) == pytest.approx(due, rel=1e-9)
 
 
@@ -58,13 +58,13 @@ def test_the_chain_rule_ends_in_the_derivative(text, given, due):
     ],
 )
 def test_nothing_is_said_where_a_formula_does_not_say_it(text):
-    assert solve_again(about(problem(text)), {}) is None
+    assert solve_again(describe_problem(problem(text)), {}) is None
 
 
 def test_it_stands_in_the_section_only_where_it_is_given():
     asked = problem("{x: 0.9}\nprogram: sin(x**2)\n")
     line = {"part": "x", "verdict": "missing", "score": 0.0, "points": 1.0, "tags": []}
     line |= {"mistakes": [], "problem": "t"}
-    told = about(asked)
-    assert "how to get there" in problem_section("t", told, [line], solve_again(told, {}))
-    assert "how to get there" not in problem_section("t", told, [line])
+    told = describe_problem(asked)
+    assert "how to get there" in render_problem("t", told, [line], solve_again(told, {}))
+    assert "how to get there" not in render_problem("t", told, [line])

@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 
 from gradcheck.problem import load
-from gradcheck.problem.draw import given_point
-from gradcheck.report.steps import steps_shown
-from gradcheck.report.verdicts import problem_report
-from gradcheck.texts.forms import formulas as forms_of
+from gradcheck.problem.draw import draw_given_point
+from gradcheck.report.steps import render_steps
+from gradcheck.report.verdicts import render_problem
+from gradcheck.texts.forms import write_formulas as forms_of
 from gradcheck.texts.steps import derive
 from gradcheck.verdict.consult import consult
 
@@ -19,10 +19,10 @@ PROBLEMS = {p.id: p for p in load(Path(__file__).with_name("networks.yaml")).pro
 
 def shown(name, width, *, terminal, **more):
     given = PROBLEMS[name]
-    point = given_point(given)
+    point = draw_given_point(given)
     verdict = consult(given.case(point))
     forms = forms_of(given, point, verdict.opinions["reverse"].gradients)
-    return lines(problem_report(given, point, verdict, None, forms, **more), width, terminal)
+    return lines(render_problem(given, point, verdict, None, forms, **more), width, terminal)
 
 
 def lines(report, width, terminal):
@@ -70,7 +70,7 @@ def test_every_entry_is_shown_when_asked_for():
 def test_steps_are_formulas_with_the_numbers_below():
     """Each gradient in terms of the one before it, with its shape."""
     given = PROBLEMS["net"]
-    said = lines(steps_shown(derive(given, given_point(given))), 80, terminal=True)
+    said = lines(render_steps(derive(given, draw_given_point(given))), 80, terminal=True)
     heads = [line.strip() for line in said if "∂L/∂" in line]
     assert heads == [
         "∂L/∂R (5×2) = 2/R.size · R",

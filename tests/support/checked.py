@@ -30,10 +30,7 @@ VOCABULARY = Vocabulary(
 )
 
 
-CONTEXT: dict[str, Callable[..., Any]] = {
-    "no_grad": nullcontext,
-    "record": lambda **entries: None,
-}
+CONTEXT: dict[str, Callable[..., Any]] = {"no_grad": nullcontext, "record": lambda **entries: None}
 
 
 class PlainNumPy:

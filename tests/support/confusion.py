@@ -11,7 +11,7 @@ from gradcheck.diagnosis.preparing import Prepared
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.training import Reference
-from gradcheck.training.outputs import same
+from gradcheck.training.outputs import is_same
 
 
 class Confusion(NamedTuple):
@@ -66,5 +66,5 @@ def confused(reference: Reference) -> Confusion:
         _counted(replay.mistake, part, reference.explain(part, value))
         for replay in reference.mistaken
         for part, value in replay.values.items()
-        if not same(value, reference.trace.values[part])
+        if not is_same(value, reference.trace.values[part])
     )

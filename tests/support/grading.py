@@ -5,14 +5,14 @@ from functools import cache
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import Key, key, variant_for
-from gradcheck.grading.marking import Fault, faults
+from gradcheck.grading.key import Key, find_variant, make_key
+from gradcheck.grading.marking import Fault, find_faults
 from gradcheck.problem import Problem, ProblemSet, load_text
 
 
 @cache
 def keyed(text: str) -> Key:
-    return key(load_text(text).problems[0])
+    return make_key(load_text(text).problems[0])
 
 
 def scalar(program: str, x: float | str = 1.5) -> Key:
@@ -38,6 +38,6 @@ def _of(problem: Problem) -> list[Fault]:
     if not problem.right and not problem.wrong:
         return []
     try:
-        return faults(key(variant_for(problem, "")))
+        return find_faults(make_key(find_variant(problem, "")))
     except (GradcheckError, ValueError) as error:
         return [Fault(problem.id, "", None, "a key to judge by", str(error))]

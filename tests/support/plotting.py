@@ -3,9 +3,15 @@
 import xml.etree.ElementTree as ET
 
 from gradcheck.opinions.opinion import Case
-from gradcheck.plots.curves import Differences, Series, differences_of, series_of, trace_svg
-from gradcheck.plots.graph import Graph, graph_of
-from gradcheck.problem.draw import given_point
+from gradcheck.plots.curves import (
+    Differences,
+    Series,
+    collect_differences,
+    collect_series,
+    trace_svg,
+)
+from gradcheck.plots.graph import Graph, make_graph
+from gradcheck.problem.draw import draw_given_point
 from gradcheck.problem.load import load_text
 from gradcheck.problem.record import Problem
 from gradcheck.training import run_and_judge
@@ -32,7 +38,7 @@ def problem(text: str) -> Problem:
 
 
 def recorded(text: str) -> dict[str, Series]:
-    return {each.name: each for each in series_of(run_and_judge(problem(text)))}
+    return {each.name: each for each in collect_series(run_and_judge(problem(text)))}
 
 
 def traced(text: str, name: str) -> tuple[str, ...]:
@@ -42,14 +48,14 @@ def traced(text: str, name: str) -> tuple[str, ...]:
 
 def solved(program: str, inputs: str) -> tuple[Case, Verdict]:
     found = problem(f"id: p\ninputs: {inputs}\nprogram: {program}")
-    case = found.case(given_point(found))
+    case = found.case(draw_given_point(found))
     return case, consult(case)
 
 
 def differences(program: str, inputs: str, part: str = "x") -> Differences:
-    return differences_of(*solved(program, inputs), part)
+    return collect_differences(*solved(program, inputs), part)
 
 
 def graph(text: str) -> Graph:
     found = problem(text)
-    return graph_of(found.id, found.case(given_point(found)), found.program)
+    return make_graph(found.id, found.case(draw_given_point(found)), found.program)

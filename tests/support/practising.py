@@ -9,7 +9,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from gradcheck.problem import load_text
-from gradcheck.web.app import application
+from gradcheck.web.app import make_application
 from gradcheck.web.book import Course
 from gradcheck.web.practice import Practice, Settings
 from gradcheck.web.work import Queue, QueueLimits
@@ -60,7 +60,7 @@ def served(
 ) -> Iterator[TestClient]:
     found = course(text)
     queue = Queue(found.askings, processes=1, limits=limits)
-    app = application(Practice(found, queue, Settings(directory, **settings)))
+    app = make_application(Practice(found, queue, Settings(directory, **settings)))
     with TestClient(app, base_url="http://localhost") as client:
         yield client
 

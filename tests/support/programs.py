@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from gradcheck.cli import main
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import Key, key
+from gradcheck.grading.key import Key, make_key
 from gradcheck.problem import Problem, load_text
 from tests.support.shipped import FOLDER, SETS, prepared
 
@@ -58,7 +58,7 @@ EIGHT = {
 
 @cache
 def ready(text: str) -> Key:
-    return prepared(SHIPPED[text]) if text in SHIPPED else key(load_text(text).problems[0])
+    return prepared(SHIPPED[text]) if text in SHIPPED else make_key(load_text(text).problems[0])
 
 
 def judged(problem: str, program: Any) -> Judgement:

@@ -11,7 +11,7 @@ from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.program import run
 from gradcheck.problem import Problem, load_text
-from gradcheck.problem.draw import given_point
+from gradcheck.problem.draw import draw_given_point
 from gradcheck.problem.record import Point
 from gradcheck.texts.forms import record_run, write_texts
 
@@ -23,7 +23,7 @@ def problem(program: str, inputs: dict[str, Any], wrt: str) -> Problem:
 
 
 def at(text: str, given: Problem) -> Any:
-    floats = {n: np.array(v, dtype=float)[()] for n, v in given_point(given).items()}
+    floats = {n: np.array(v, dtype=float)[()] for n, v in draw_given_point(given).items()}
     names = {**given.outcome_on("float", dict(floats)).names, **floats}
     program = check_program(text, declared=tuple(names), vocabulary=VOCABULARY)
     return run(program, names, KINDS["float"], Budget()).value

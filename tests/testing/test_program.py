@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gradcheck.testing import GradientError, assert_gradient, assert_vjp
-from gradcheck.testing.program import leaves_of, put
+from gradcheck.testing.program import list_leaves, put
 from tests.support.layers import dense, dense_back
 
 RNG = np.random.default_rng(0)
@@ -24,7 +24,7 @@ class Weights:
 
 def tree_back(arranged):
     def back(c, x, p):
-        leaves = list(leaves_of(p).values())
+        leaves = list(list_leaves(p).values())
         dx, *rest = dense_back(c, x, *leaves[:2])
         return dx, arranged(*rest)
 
@@ -103,7 +103,7 @@ PLACES = {"a dict": "p['w'][", "a dataclass": "p.w[", "a list": "ps[0]["}
 def but(came, factor=1.001):
     """What came with its last array off; of a tree its first."""
     if isinstance(came, Weights | dict | list):
-        paths = leaves_of(came)
+        paths = list_leaves(came)
         return put(came, {path: factor * g if isinstance(g, np.ndarray) else g
                           for path, g in paths.items()})  # fmt: skip
     return (*came[:-1], but(came[-1], factor)) if isinstance(came, tuple) else factor * came

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.problem.draw import given_point
+from gradcheck.problem.draw import draw_given_point
 from tests.support.texts import EVERYDAY, SIZES, at, derived, drawn, problem
 
 torch = pytest.importorskip("torch")
@@ -58,7 +58,7 @@ def test_the_text_gives_pytorchs_gradient(name):
     here = problem(loss.program, drawn(loss, SIZES[0], 0), loss.wrt)
     numbers = drawn(loss, SIZES[1], 1)
     there = problem(loss.program, numbers, loss.wrt)
-    texts, due = derived(here, given_point(here)), gradients(loss, numbers)
+    texts, due = derived(here, draw_given_point(here)), gradients(loss, numbers)
     assert set(texts) == set(due)
     for part, text in texts.items():
         scale = np.max(np.abs(due[part]), initial=1e-300)

@@ -10,9 +10,9 @@ import yaml
 
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem import load_text
-from gradcheck.problem.draw import given_point
+from gradcheck.problem.draw import draw_given_point
 from gradcheck.texts import rules
-from gradcheck.texts.forms import formulas, matrix_forms
+from gradcheck.texts.forms import write_formulas, write_matrix_forms
 from tests.support.texts import EVERYDAY, LOSSES, SIZES, at, derived, drawn, problem
 
 SHARE, RATIO = 0.95, 1.3
@@ -37,8 +37,8 @@ def both(loss):
 
 def forms_of(given):
     """What is shown of a problem: texts that reverse mode bears out."""
-    point = given_point(given)
-    return matrix_forms(given, point, reverse(given.case(point)).gradients)
+    point = draw_given_point(given)
+    return write_matrix_forms(given, point, reverse(given.case(point)).gradients)
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -46,8 +46,8 @@ def test_the_text_found_at_one_size_is_the_gradient_at_another(name):
     """Every text that is derived, shown or not; and so are those of the book."""
     loss = LOSSES[name]
     here, there = both(loss)
-    texts = derived(here, given_point(here))
-    gradients = reverse(there.case(given_point(there))).gradients
+    texts = derived(here, draw_given_point(here))
+    gradients = reverse(there.case(draw_given_point(there))).gradients
     assert set(texts) == {p for p in loss.wrt.split() if (name, p) not in WITHOUT}
     for part, due in gradients.items():
         scale = np.max(np.abs(due.value))
@@ -83,7 +83,7 @@ def test_the_text_is_that_of_a_textbook(loss, part, text):
     """In the program's own names, and no longer than one would write it; its numbers are above."""
     given = LOSSES[loss]
     made = problem(given.program, drawn(given, SIZES[0], 0), given.wrt)
-    assert derived(made, given_point(made))[part] == text
+    assert derived(made, draw_given_point(made))[part] == text
 
 
 def test_a_wrong_rule_is_not_shown(monkeypatch):
@@ -136,7 +136,7 @@ def test_what_is_derived_reads_as_one_writes_it(why):
     program, wrt, texts = DERIVED[why]
     used = {n: v for n, v in POINT.items() if re.search(rf"\b{n}\b", program)}
     made = problem(program, used, wrt)
-    assert derived(made, given_point(made)) == texts
+    assert derived(made, draw_given_point(made)) == texts
     assert forms_of(made) == texts
 
 
@@ -174,7 +174,7 @@ def test_softmax_with_labels_is_p_less_y():
 def test_a_product_with_one_row_for_all_is_said_for_each():
     """The cotangent of A @ B is the same in every row, and so is that of A."""
     made = problem("norm(sum(A @ B, axis=0))", {"A": np.eye(3, 2), "B": np.ones((2, 4))}, "A")
-    due = reverse(made.case(given_point(made))).gradients["A"].value
+    due = reverse(made.case(draw_given_point(made))).gradients["A"].value
     np.testing.assert_allclose(at(forms_of(made)["A"], made), due, rtol=1e-12)
 
 
@@ -182,7 +182,7 @@ def test_a_cotangent_is_a_name():
     """Where the value is no scalar, its weights are called `cotangent`; no form is shown."""
     text = "id: t\ninputs: {x: [1.0, 2.0]}\nprogram: x**2\ncotangent: [3.0, 4.0]\n"
     given = load_text(text).problems[0]
-    assert derived(given, given_point(given)) == {"x": "2 * cotangent * x"}
+    assert derived(given, draw_given_point(given)) == {"x": "2 * cotangent * x"}
     assert forms_of(given) == {}
 
 
@@ -191,8 +191,8 @@ def test_every_notation_is_read_back_as_what_it_says(name):
     """Signs and LaTeX are kept only where, typed as an answer, they give the gradient: all do."""
     loss = LOSSES[name]
     given = problem(loss.program, drawn(loss, SIZES[0], 0), loss.wrt)
-    point = given_point(given)
-    found = formulas(given, point, reverse(given.case(point)).gradients)
+    point = draw_given_point(given)
+    found = write_formulas(given, point, reverse(given.case(point)).gradients)
     parts = {part.name for part in given.parts}
     assert parts == set(found.texts) == set(found.signs) == set(found.latex)
 
@@ -219,8 +219,8 @@ def test_the_gradient_is_as_in_the_book(name):
         inputs = GIVEN[row["given"]].format(n=n, y=y)
         text = f"id: p\ninputs: {{{inputs}}}\nprogram: |\n  {program}\n"
         given = load_text(text).problems[0]
-        point = given_point(given)
+        point = draw_given_point(given)
         gradients = reverse(given.case(point)).gradients
-        ((part, found),) = matrix_forms(given, point, gradients).items()
+        ((part, found),) = write_matrix_forms(given, point, gradients).items()
         np.testing.assert_allclose(at(found, given), gradients[part].value, rtol=1e-10, atol=1e-12)
         assert row["text"].format(y=y) in {found, ""}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import yaml
 
-from gradcheck.texts.forms import value_of
+from gradcheck.texts.forms import evaluate_text
 from gradcheck.texts.notation import TEX as IN_TEX
-from gradcheck.texts.notation import Notation, latex, parse_formula, rank, sizes_in
+from gradcheck.texts.notation import Notation, list_sizes, parse_formula, rank, write_latex
 
 AXES = dict.fromkeys(["X", "W", "W2", "H", "P", "Y", "R", "A", "K", "Q"], 2) | dict.fromkeys(
     ["x", "y", "w", "r", "v", "b1"], 1
@@ -19,7 +19,7 @@ SIZES = {"X.shape[0]": "n", "P.size": "m"}
 WRITERS = {
     "signs": Notation(AXES | {"cotangent_of_R": 2}, SIZES).write,
     "tex": Notation(AXES, SIZES, spelling=IN_TEX).write,
-    "pictures": latex,
+    "pictures": write_latex,
 }
 
 
@@ -33,7 +33,7 @@ def test_a_formula_is_written_as_by_hand(kind, text):
 
 def test_sizes_are_found():
     texts = ["X.T @ R / X.shape[0]", "x / P.size + R / X.shape[0]"]
-    assert sizes_in(texts) == ["X.shape[0]", "P.size"]
+    assert list_sizes(texts) == ["X.shape[0]", "P.size"]
 
 
 # -- trees of NumPy's text: their axes, against what NumPy makes of them ---------------------------
@@ -47,7 +47,7 @@ TEXTS = Path(__file__).with_name("trees.txt").read_text().splitlines()
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_axes_of_a_formula_are_those_that_numpy_makes(text):
     """Each text is run."""
-    found = value_of(text, NAMES)
+    found = evaluate_text(text, NAMES)
     assert found is not None
     assert rank(parse_formula(text), LETTERS) == found.ndim
 

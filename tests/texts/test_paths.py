@@ -9,12 +9,12 @@ import yaml
 from rich.console import Console
 
 from gradcheck.problem import load_text
-from gradcheck.problem.draw import given_point
+from gradcheck.problem.draw import draw_given_point
 from gradcheck.report.figures import to_mathml
 from gradcheck.report.tables import FormulaLine
 from gradcheck.texts import PathForm
 from gradcheck.texts.notation import write_path
-from gradcheck.texts.paths import find_sign, path_forms
+from gradcheck.texts.paths import find_sign, write_path_forms
 from gradcheck.verdict.consult import consult
 
 BY_HAND = yaml.safe_load(Path(__file__).with_name("paths.yaml").read_text())
@@ -25,8 +25,8 @@ def found(program, **at):
     given = ", ".join(f"{name}: {value}" for name, value in at.items())
     text = f"id: t\ninputs: {{{given}}}\nprogram: |\n{lines}\n"
     problem = load_text(text).problems[0]
-    point = given_point(problem)
-    return path_forms(problem, point, consult(problem.case(point)))
+    point = draw_given_point(problem)
+    return write_path_forms(problem, point, consult(problem.case(point)))
 
 
 def shown(form, *, signs=False):
@@ -85,10 +85,10 @@ ENDLESS = (
 def test_numbers_that_nobody_reads_are_not_worked_out(program):
     """Of thousands of digits, or sums of a million fractions; rounding is told all the same."""
     problem = load_text(f"id: t\ninputs: {{x: 0.05}}\nprogram: {program}\n").problems[0]
-    point = given_point(problem)
+    point = draw_given_point(problem)
     verdict = consult(problem.case(point))
     assert verdict.verdict == "agree"
-    assert path_forms(problem, point, verdict) == {}
+    assert write_path_forms(problem, point, verdict) == {}
 
 
 def test_an_input_called_e_is_not_the_constant():
@@ -117,5 +117,5 @@ def test_rows_have_no_path(more):
     """A Jacobian of a vector by a number, and a second derivative, are not said so."""
     program = "stack([x, x**2])" if more.startswith("j") else "x**3"
     problem = load_text(f"id: t\ninputs: {{x: 2.0}}\nprogram: {program}\n{more}\n").problems[0]
-    point = given_point(problem)
-    assert path_forms(problem, point, consult(problem.case(point))) == {}
+    point = draw_given_point(problem)
+    assert write_path_forms(problem, point, consult(problem.case(point))) == {}

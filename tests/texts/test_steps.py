@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from gradcheck.problem import load_text
-from gradcheck.problem.draw import given_point
+from gradcheck.problem.draw import draw_given_point
 from gradcheck.texts.steps import derive
 from tests.support.texts import derived, problem
 
@@ -22,7 +22,7 @@ def asked(program, **more):
 
 
 def walked(problem):
-    return derive(problem, given_point(problem))
+    return derive(problem, draw_given_point(problem))
 
 
 def test_the_cotangents_of_a_mean_of_squares_by_hand():
@@ -85,7 +85,7 @@ def test_masks_that_are_alike_at_the_point_keep_their_names():
     given = "id: t\ninputs: {x: [1.0, 2.0], y: [3.0, 4.0]}\nprogram: |\n"
     lines = "m = x > 0\nn = y > 0\nsum(m * x**2 + n * y**3)"
     made = load_text(given + "".join(f"  {line}\n" for line in lines.split("\n"))).problems[0]
-    assert derived(made, given_point(made)) == {"x": "2 * m * x", "y": "3 * n * y ** 2"}
+    assert derived(made, draw_given_point(made)) == {"x": "2 * m * x", "y": "3 * n * y ** 2"}
 
 
 # -- every line of a network's backward pass by hand: rows picked, batch norm, tanh, softmax -------
@@ -98,7 +98,7 @@ PROGRAM, BY_HAND = TABLE["program"], TABLE["by hand"]
 @pytest.fixture(scope="module")
 def chain():
     (made,) = load_text(PROGRAM).problems
-    return {stage.name: stage.text for stage in derive(made, given_point(made)).backward}
+    return {stage.name: stage.text for stage in derive(made, draw_given_point(made)).backward}
 
 
 @pytest.mark.parametrize("name", BY_HAND)
@@ -118,5 +118,5 @@ def test_a_minus_comes_first():
     """`-dz @ X`, and not a second minus before X."""
     given = {"X": np.ones((4, 3)), "w": np.ones(3)}
     made = problem("z = -X @ w\nmean(1/(1 + exp(z)))", given, "w")
-    chain = {stage.name: stage.text for stage in derive(made, given_point(made)).backward}
+    chain = {stage.name: stage.text for stage in derive(made, draw_given_point(made)).backward}
     assert chain["w"] == "-X.T @ cotangent_of_z"

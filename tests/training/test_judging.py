@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcheck.cli import main
-from gradcheck.grading.key import key
-from gradcheck.grading.marking import faults
+from gradcheck.grading.key import make_key
+from gradcheck.grading.marking import find_faults
 from gradcheck.problem import load_text
 from tests.support.programs import (
     BACK,
@@ -46,7 +46,7 @@ def test_the_shipped_set_tests_itself(name):
     problem = SHIPPED[name]
     assert len(problem.right) >= 2
     assert len(problem.wrong) >= 3
-    assert faults(ready(name)) == []
+    assert find_faults(ready(name)) == []
 
 
 STYLES = scripts_of(Path(__file__).with_name("styles.md")) | {
@@ -119,7 +119,7 @@ def test_a_self_test_may_say_that_nothing_can_be_named():
     named = {"answer": {"loop": loop(LOSS, BACK, KEEP, STEP)}, "mistake": "unnamed"}
     nothing = {"answer": {"loop": "record(norm=1.0)\n"}, "mistake": "unnamed"}
     problem = load_text(DESCENT + "wrong: " + json.dumps([named, nothing]) + "\n").problems[0]
-    (fault,) = faults(key(problem))
+    (fault,) = find_faults(make_key(problem))
     assert (fault.expected, fault.came) == ("wrong: unnamed", "wrong: missing-zero-grad")
 
 

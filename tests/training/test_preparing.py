@@ -11,13 +11,13 @@ from click.testing import CliRunner
 from gradcheck.cli import main
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import key
+from gradcheck.grading.key import make_key
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem import load_text
 from gradcheck.training import run_and_judge
 from gradcheck.training.ledger import EVERYWHERE
-from gradcheck.training.outputs import same
-from gradcheck.training.preparing import blind
+from gradcheck.training.outputs import is_same
+from gradcheck.training.preparing import find_blind
 from tests.support.confusion import confused
 from tests.support.programs import (
     BACK,
@@ -79,7 +79,7 @@ def test_an_accusation_needs_a_firm_reference():
 def test_what_is_not_asked(program, inputs, why):
     """What rounding decides, and a reference that uses up what an answer may use twice."""
     with pytest.raises(GradcheckError, match=why):
-        key(load_text(asking(program, "x", inputs)).problems[0])
+        make_key(load_text(asking(program, "x", inputs)).problems[0])
 
 
 def test_lint_tells_where_copied_numbers_would_pass(tmp_path):
@@ -136,7 +136,7 @@ def test_a_rows_example_is_wrong_and_named(row):
     ((asked, answer),) = row.example.answer.items()
     lines = "\n".join(f"  {line}" for line in row.example.program.splitlines())
     text = f"id: example\ninputs: {{w: 1.3}}\nprogram: |\n{lines}\nask: {{{asked}: {asked}}}\n"
-    verdict, ids, _ = named(key(load_text(text).problems[0]), asked, answer)
+    verdict, ids, _ = named(make_key(load_text(text).problems[0]), asked, answer)
     assert verdict == "wrong"
     assert row.id in ids
 
@@ -155,7 +155,7 @@ def test_every_mistake_made_is_found_again(name):
     for replay in made:
         for part, value in replay.values.items():
             right = shipped(name).run.trace.values[part]
-            if same(value, right) or not isinstance(value, np.ndarray):
+            if is_same(value, right) or not isinstance(value, np.ndarray):
                 continue
             verdict, ids, _ = named(shipped(name), part, value.tolist())
             assert verdict == "wrong"
@@ -163,7 +163,7 @@ def test_every_mistake_made_is_found_again(name):
             for other in made:
                 if other.mistake.id in ids:
                     ties = [r for r in made if r.mistake.id == other.mistake.id]
-                    assert any(same(r.values[part], value) for r in ties)
+                    assert any(is_same(r.values[part], value) for r in ties)
 
 
 @pytest.mark.parametrize(("uncleared", "entry"), [(range(5), 1), ({2}, 2)])
@@ -182,14 +182,14 @@ def test_what_was_not_cleared(uncleared, entry):
 def test_one_step_hides_what_two_steps_show():
     """After one step a missing clearing has changed nothing, and the answer is right."""
     (once,) = load_text(LOOP % 1).problems
-    assert named(key(once), "norms", [2 * 5**0.5])[0] == "right"
-    assert "missing-zero-grad" not in {r.mistake.id for r in key(once).run.mistaken}
+    assert named(make_key(once), "norms", [2 * 5**0.5])[0] == "right"
+    assert "missing-zero-grad" not in {r.mistake.id for r in make_key(once).run.mistaken}
 
 
 def test_a_tie_that_is_a_fact_is_said():
     """The first trace of two steps is the same, whether the step found nothing or the old one."""
     (twice,) = load_text(LOOP % 2).problems
-    verdict, ids, remarks = named(key(twice), "norms", [20**0.5, 20**0.5])
+    verdict, ids, remarks = named(make_key(twice), "norms", [20**0.5, 20**0.5])
     assert (verdict, ids) == ("wrong", {"step-before-backward", "zeroed-before-step"})
     assert any("no number tells the two apart" in remark for remark in remarks)
 
@@ -260,7 +260,7 @@ def test_one_occasion_is_all_leaves_at_once():
         gradients.append(held)
         w -= 0.1 * held
     (problem,) = load_text(TWO).problems
-    verdict, ids, remarks = named(key(problem), "w", gradients)
+    verdict, ids, remarks = named(make_key(problem), "w", gradients)
     assert (verdict, ids) == ("wrong", {"missing-zero-grad"})
     assert "missing-zero-grad: only the 2nd time of 4" in remarks
 
@@ -268,7 +268,7 @@ def test_one_occasion_is_all_leaves_at_once():
 def test_one_place_of_several():
     """Of two clearings the first is never done: 2w + 3w² each time, and that line is shown."""
     (problem,) = load_text(CLEARED_TWICE).problems
-    found = placed(key(problem), "g", [5, 5, 5])
+    found = placed(make_key(problem), "g", [5, 5, 5])
     assert found == {"missing-zero-grad": ("w.grad = None", False)}
 
 
@@ -308,7 +308,7 @@ def ask_for(program, *asked):
 
 @cache
 def findings(program, *asked):
-    return blind(ask_for(program, *asked))
+    return find_blind(ask_for(program, *asked))
 
 
 def of(found, kind):

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import Key, key
+from gradcheck.grading.key import Key, make_key
 from gradcheck.language import check_program
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.problem import Problem, is_training, load_text
@@ -52,12 +52,12 @@ def backward_form(problem: Problem) -> Problem:
 @cache
 def both_keys(id: str) -> tuple[Key, Key]:
     problem = expressions()[id]
-    return prepared(problem), key(backward_form(problem))
+    return prepared(problem), make_key(backward_form(problem))
 
 
 def ready(program, ask, inputs):
     indented = "".join(f"  {line}\n" for line in program.splitlines())
-    return key(
+    return make_key(
         load_text(f"id: q\ninputs: {inputs}\nprogram: |\n{indented}ask: {ask}\n").problems[0]
     )
 

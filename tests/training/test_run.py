@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from gradcheck.cli import main
 from gradcheck.engine.recording import MODE
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.key import NoKey, key
+from gradcheck.grading.key import NoKey, make_key
 from gradcheck.ops import TABLE
 from gradcheck.problem import is_training, load_text
 from gradcheck.training import run_and_judge
@@ -91,7 +91,7 @@ def test_a_falsified_vjp_stops_grading_and_solving(tmp_path):
     file.write_text("id: p\ninputs: {w: 0.5}\nprogram: sin(w).backward()\nask: {g: w.grad}\n")
     with falsified("sin", "vjps", (lambda y, x: lambda g: g,)):
         with pytest.raises(NoKey, match="dissent at backward call 1"):
-            key(problem("sin(w).backward()"))
+            make_key(problem("sin(w).backward()"))
         assert CliRunner().invoke(main, ["solve", str(file)]).exit_code == 3
     assert CliRunner().invoke(main, ["solve", str(file)]).exit_code == 0
 
@@ -239,7 +239,7 @@ def test_a_write_that_the_tape_does_not_see_is_undecided():
     """PyTorch gives z + w for (z * w) here, and no function on record has that gradient."""
     program = "y = w * array([1.0, 2.0])\nz = y[0]\ny.data += 1\n(z * w).backward()"
     with pytest.raises(NoKey, match=r"undecided at backward call 1: .*behind the tape's back"):
-        key(problem(program))
+        make_key(problem(program))
 
 
 # -- what PyTorch does with `.grad` over several backward calls, asked through problem files -------

@@ -18,11 +18,18 @@ from gradcheck.numbers.ball import middle
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.limits import DISTURBED, SPARED
 from gradcheck.opinions.opinion import Directions, Opinion, Slope, estimate
-from gradcheck.opinions.reverse import once, reverse
+from gradcheck.opinions.reverse import reverse, run_once
 from gradcheck.ops import TABLE, Op
 from gradcheck.testing import GradientError, assert_gradient, assert_vjp, check
 from gradcheck.verdict import consult as room
-from gradcheck.verdict.consult import consult, consult_few, consult_more, least_seen, locate, read
+from gradcheck.verdict.consult import (
+    consult,
+    consult_few,
+    consult_more,
+    find_least_seen,
+    locate,
+    read,
+)
 from tests.support.cases import case
 from tests.support.random_programs import random_case
 from tests.support.sweeping import at_most
@@ -230,7 +237,7 @@ def test_the_stated_power_is_there(n, tries, dtype):
     assert len(seen.directions) == SPARED
     mine = Opinion("reverse", seen.value, {"x": estimate(right, 1e-15 * np.abs(right))})
     assert read(asked, [mine, seen]).verdict == "agree"
-    least = least_seen([mine, seen])
+    least = find_least_seen([mine, seen])
     missed = 0
     for _ in range(tries):
         planted = right.copy()
@@ -357,7 +364,7 @@ def test_a_wrong_backward_of_thousands_is_caught(name, change):
 def test_masked_probes_lead_to_the_entry(name, index):
     """Halving what is moved finds the input and the entry that is off; nothing in what is right."""
     question = case(loss, **PARAMETERS)
-    _, gradients = once(question)
+    _, gradients = run_once(question)
     assert locate(question, gradients) is None
     gradients[name][index] += 0.01
     found = locate(question, gradients)
@@ -398,7 +405,7 @@ def test_the_stated_power_pays_for_the_bars_of_the_gradient_and_of_its_product()
 
     def seen(value, error):
         mine = Opinion("reverse", gradients={"x": estimate(value * ones, error * ones)})
-        return least_seen([along, mine])
+        return find_least_seen([along, mine])
 
     one_sure, every_bar = seen(0.0, 1e-9), 2 * 100 * 1e-9
     assert one_sure == pytest.approx(every_bar / 1e-6)  # one direction alone: a chance of 1e-6

@@ -7,7 +7,7 @@ import pytest
 
 from gradcheck.engine import tensor
 from gradcheck.engine.recording import watching
-from gradcheck.engine.tensor import bare
+from gradcheck.engine.tensor import unwrap
 from gradcheck.opinions.tape import Observer
 from gradcheck.verdict import passes
 from gradcheck.verdict.passes import BackwardPass, JudgedPass, judge_pass
@@ -18,8 +18,8 @@ def recorded(size, times=1.0):
     observer, kept = Observer(), []
 
     def walked(roots, landed):
-        records = tuple((observer.record(step), bare(g)) for step, g in roots)
-        arrived = {step: times * np.asarray(bare(g)) for step, g in landed.items()}
+        records = tuple((observer.record(step), unwrap(g)) for step, g in roots)
+        arrived = {step: times * np.asarray(unwrap(g)) for step, g in landed.items()}
         kept.append(BackwardPass(1, records, arrived, dict.fromkeys(arrived, "x")))
 
     x = tensor(np.linspace(0.1, 2.0, size), requires_grad=True)

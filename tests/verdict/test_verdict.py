@@ -10,8 +10,8 @@ from gradcheck.errors import TextError
 from gradcheck.opinions import again
 from gradcheck.ops import COMPOUNDS
 from gradcheck.problem import load_text
-from gradcheck.problem.draw import given_point
-from gradcheck.problem.load import question
+from gradcheck.problem.draw import draw_given_point
+from gradcheck.problem.load import make_question
 from gradcheck.verdict.consult import consult
 from tests.support.cases import case
 from tests.support.examples import EXAMPLES
@@ -165,7 +165,7 @@ def test_random_programs_are_not_accused(seeds):
     assert counts["agree"] > len(seeds) / 2
 
 
-ARCTAN = question("arctan2(-x*0, -x*0)", ["x=1"])
+ARCTAN = make_question("arctan2(-x*0, -x*0)", ["x=1"])
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ ARCTAN = question("arctan2(-x*0, -x*0)", ["x=1"])
         # a tie behind 0**v: an op without a finite derivative at that place excuses reverse mode
         (random_case(18_674)[1], "no finite derivative"),
         # -pi for NumPy, and no number at all for exact arithmetic, which has no sign of a zero
-        (ARCTAN.case(given_point(ARCTAN)), "tells -0 from 0"),
+        (ARCTAN.case(draw_given_point(ARCTAN)), "tells -0 from 0"),
     ],
 )
 def test_what_no_opinion_can_know_is_nobodys_fault(asked, why):
@@ -212,10 +212,10 @@ def test_pytorch_gives_the_same(name):
     """All three opinions agree, and on PyTorch's Hessian or Jacobian."""
     torch = pytest.importorskip("torch")
     asked = problem(name)
-    found = consult(asked.case(given_point(asked)))
+    found = consult(asked.case(draw_given_point(asked)))
     assert found.verdict == "agree"
     assert not any(opinion.abstains for opinion in found.opinions.values())
-    tensors = {n: torch.tensor(np.array(v, float)) for n, v in given_point(asked).items()}
+    tensors = {n: torch.tensor(np.array(v, float)) for n, v in draw_given_point(asked).items()}
     scope = {k: getattr(torch, k) for k in ("sin", "tanh", "relu", "sigmoid", "log", "exp", "sum")}
     scope |= {"norm": torch.linalg.vector_norm}
     for k in ("softmax", "logsumexp", "cumsum"):
@@ -236,8 +236,7 @@ def test_pytorch_gives_the_same(name):
 
 
 @pytest.mark.parametrize(
-    ("way", "opinion"),
-    [("by_line", "symbolic"), ("by_steps", "differences"), ("grad", "reverse")],
+    ("way", "opinion"), [("by_line", "symbolic"), ("by_steps", "differences"), ("grad", "reverse")]
 )
 @pytest.mark.parametrize("name", ["logistic", "two variables"])
 def test_each_way_to_differentiate_first_is_its_own(name, way, opinion, monkeypatch):
@@ -250,7 +249,7 @@ def test_each_way_to_differentiate_first_is_its_own(name, way, opinion, monkeypa
 
     monkeypatch.setattr(again, way, wrong)
     asked = problem(name)
-    found = consult(asked.case(given_point(asked)))
+    found = consult(asked.case(draw_given_point(asked)))
     assert found.verdict == "dissent"
     assert {entry.lonely for entry in found.entries if entry.part} == {opinion}
 
@@ -259,7 +258,7 @@ def test_a_kink_of_a_first_derivative_is_told():
     """The slope of 2|x| jumps from -2 to 2 at zero, and is smooth elsewhere."""
     words = {"id": "t", "inputs": {"x": [0.0, 1.0]}, "program": "sum(abs(x)*x)", "order": 2}
     asked = load_text(yaml.safe_dump(words)).problems[0]
-    part = consult(asked.case(given_point(asked))).parts["x.x"]
+    part = consult(asked.case(draw_given_point(asked))).parts["x.x"]
     assert (part.verdict, part.interval) == ("kink", (-2.0, 2.0))
     assert [entry.index for entry in part.entries] == [(0, 0)]
 

@@ -11,7 +11,7 @@ import httpx2
 import psutil
 import pytest
 
-from gradcheck.web.book import Book, in_thread
+from gradcheck.web.book import Book, run_in_thread
 from tests.support.batches import expect, report
 from tests.support.browser import running
 from tests.support.practising import COURSE, RIGHT, WRONG, as_student, attempted, served
@@ -81,7 +81,7 @@ def test_a_full_disk_is_called_that(tmp_path, monkeypatch):
         pages = book.ledger.db.execute("PRAGMA page_count").fetchone()[0]
         book.ledger.db.execute(f"PRAGMA max_page_count = {pages}")
 
-    monkeypatch.setattr(Book, "open", in_thread(small))
+    monkeypatch.setattr(Book, "open", run_in_thread(small))
     with served(tmp_path) as client:
         as_student(client, "ada")
         long = " + ".join(["x"] * 400)

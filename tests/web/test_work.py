@@ -11,7 +11,7 @@ from multiprocessing import resource_tracker
 import pytest
 
 from gradcheck.batch.ledger import pack_answer
-from gradcheck.batch.pool import item
+from gradcheck.batch.pool import work_on_item
 from gradcheck.web import work
 from gradcheck.web.work import Busy, Places, Queue, QueueLimits, RanAway, Sender
 from tests.support.practising import RIGHT, WRONG, course
@@ -23,17 +23,17 @@ FAST = QueueLimits(quick=0.3, slow=0.5, memory=256 * 2**20)
 
 
 def loop():
-    with item():
+    with work_on_item():
         pow(3, 10**9)
 
 
 def eat():
-    with item():
+    with work_on_item():
         return "x" * 10**12
 
 
 def die():
-    with item():
+    with work_on_item():
         os.abort()
 
 

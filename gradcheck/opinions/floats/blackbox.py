@@ -16,7 +16,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.opinions import limits, opinion
-from gradcheck.opinions.floats.richardson import finite
+from gradcheck.opinions.floats.richardson import evaluate_finite
 from gradcheck.opinions.floats.scan import Scanned, scan
 from gradcheck.opinions.limits import (
     ENOUGH,
@@ -39,7 +39,7 @@ from gradcheck.opinions.opinion import (
     contract,
     draws,
     estimate_value,
-    rows_of,
+    list_directions,
     unit,
 )
 from gradcheck.values import Array, Numbers, Params, Routine
@@ -63,12 +63,12 @@ def black_box(case: Case, because: str, count: int = limits.DIRECTIONS) -> Opini
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
-        return Opinion("differences", abstains=opinion.reason(error))
+        return Opinion("differences", abstains=opinion.describe_reason(error))
     known = estimate_value(case, value, noise)
     return Opinion("differences", known, gradients, slopes=slopes, method=method)
 
 
-def slopes_along(case: Case, along: Params) -> Opinion | None:
+def measure_slopes(case: Case, along: Params) -> Opinion | None:
     """The opinion along directions, from a quick look or else from scans.
 
     None where one of them has no slope, or none that is known well beside the steepest.
@@ -83,7 +83,7 @@ def slopes_along(case: Case, along: Params) -> Opinion | None:
     except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
         return None
     settled = found.slopes.widest < limits.SETTLED * found.slopes.largest
-    return opinion_along(case, value, found) if settled and not found.kinds else None
+    return make_opinion(case, value, found) if settled and not found.kinds else None
 
 
 def scan_along(case: Case, along: Params) -> Directions:
@@ -175,11 +175,11 @@ def glance(f: Routine, x: float, length: float = 1.0, here: float | None = None)
     there must agree with it as closely as that rounding lets them, so no kink or jump lies at x.
     `here` is f(x).
     """
-    f0 = finite(f, x) if here is None else here
+    f0 = evaluate_finite(f, x) if here is None else here
     left, right, noise = [], [], []
     for step in LOOKED.tolist():
         low, high = x - length * step, x + length * step
-        a, b, below, above = x - low, high - x, finite(f, low), finite(f, high)
+        a, b, below, above = x - low, high - x, evaluate_finite(f, low), evaluate_finite(f, high)
         if not (a and b):  # x is so large that it does not move
             return None
         left.append((f0 - below) / a)
@@ -248,12 +248,12 @@ def look_along(
     except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
         return [None] * len(cases)
     return [
-        None if slopes is None else opinion_along(each, value, Directions(along, slopes))
+        None if slopes is None else make_opinion(each, value, Directions(along, slopes))
         for each, slopes in zip(cases, found, strict=True)
     ]
 
 
-def opinion_along(case: Case, value: Array, found: Directions) -> Opinion:
+def make_opinion(case: Case, value: Array, found: Directions) -> Opinion:
     known, method = estimate_value(case, value, 0.0), f"floats along {len(found)} directions"
     return Opinion("differences", known, directions=found, method=method)
 
@@ -273,7 +273,7 @@ def _sample(cases: Sequence[Case], along: Params) -> list[Callable[[int, float],
 
         return at
 
-    return [on(move_along(cases[0], row)) for row in rows_of(along)]
+    return [on(move_along(cases[0], row)) for row in list_directions(along)]
 
 
 def _look(lines: Sequence[Function], expected: Estimate | None, here: float) -> Estimate | None:
@@ -355,7 +355,7 @@ def draw_directions(case: Case, count: int) -> dict[str, Array]:
     for name in case.wrt:
         values = np.asarray(case.inputs[name])
         stop = start + values.size
-        drawn = rows[:, start:stop] * (WIDTH * size_of(values))
+        drawn = rows[:, start:stop] * (WIDTH * measure_size(values))
         found[name], start = drawn.reshape(count, *values.shape), stop
     return found
 
@@ -370,7 +370,7 @@ def _draw_even(seed: int, shape: tuple[int, int]) -> Array:
     return drawn - np.copysign(0.5, drawn)
 
 
-def size_of(values: Array) -> float:
+def measure_size(values: Array) -> float:
     """The root mean square of an array's entries; 1 where they are all zero."""
     row = np.asarray(values, dtype=np.float64).reshape(-1)
     return math.sqrt((row @ row) / max(len(row), 1)) or 1.0

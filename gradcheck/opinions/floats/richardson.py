@@ -65,7 +65,7 @@ class Samples:
     def __call__(self, t: float) -> float:
         """f(t), asked once; nan wherever f has no finite real value."""
         if t not in self.seen:
-            self.seen[t] = finite(self.f, t)
+            self.seen[t] = evaluate_finite(self.f, t)
         return self.seen[t]
 
     def at(self, points: Iterable[float]) -> Rungs:
@@ -96,7 +96,7 @@ class Limit(NamedTuple):
     steps: tuple[float, float] = (NAN, NAN)
 
 
-def finite(f: Function, t: float) -> float:
+def evaluate_finite(f: Function, t: float) -> float:
     """f(t), or nan if that or t itself is no finite real number."""
     if not math.isfinite(t):
         return NAN
@@ -280,20 +280,20 @@ def limit_of_side(side: Side, noise: float, length: float) -> Limit:
 def limit_of_both(left: Side, right: Side, noise: float, length: float, shape: float) -> Limit:
     """The derivative; errors run in h^2, h^4, ...; exact for a quadratic with unequal steps too.
 
-    From the step `shape` on f has a shape of its own beside x: see `doubt`.
+    From the step `shape` on f has a shape of its own beside x: see `measure_doubt`.
     """
     a, b = left.steps, right.steps
     quotients = (a * right.quotients + b * left.quotients) / (a + b)
-    steps, heard = (a + b) / 2, 2 * loudest(left, right).carry(noise) / (a + b)
-    unheard = lose_digits(length / steps, quotients) + doubt(steps, quotients, heard, shape)
+    steps, heard = (a + b) / 2, 2 * choose_loudest(left, right).carry(noise) / (a + b)
+    unheard = lose_digits(length / steps, quotients) + measure_doubt(steps, quotients, heard, shape)
     return choose_limit(steps, quotients, heard, unheard, 2)
 
 
-def loudest(left: Side, right: Side) -> Side:
+def choose_loudest(left: Side, right: Side) -> Side:
     return replace(right, values=np.fmax(np.abs(left.values), np.abs(right.values)))
 
 
-def doubt(steps: Rungs, quotients: Rungs, heard: Rungs, shape: float) -> Rungs:
+def measure_doubt(steps: Rungs, quotients: Rungs, heard: Rungs, shape: float) -> Rungs:
     """What quotients from beyond a shape of f may not know: how far they are off nearer ones.
 
     A bump of f between x and them shows on the rungs that meet it; the slope at its foot does not
@@ -317,6 +317,6 @@ def lose_digits(lengths_a_step: Rungs, slope: Rungs) -> Rungs:
 
 def sees_gap(left: Side, right: Side, noise: float, gap: float) -> bool:
     """Whether the slopes to both sides differ by this gap on the finest rung that could tell."""
-    telling = 4 * loudest(left, right).carry(noise) / right.steps < abs(gap) / 8
+    telling = 4 * choose_loudest(left, right).carry(noise) / right.steps < abs(gap) / 8
     apart = (right.quotients - left.quotients)[int(np.argmax(telling))]
     return bool(telling.any() and abs(apart - gap) < abs(gap) / 2)

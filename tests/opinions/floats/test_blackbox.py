@@ -14,7 +14,7 @@ from gradcheck.opinions.floats.blackbox import draw_directions, glance, look_alo
 from gradcheck.opinions.limits import SPARED
 from gradcheck.opinions.opinion import estimate, multiply_along
 from gradcheck.testing import check
-from gradcheck.verdict.consult import consult_few, least_seen
+from gradcheck.verdict.consult import consult_few, find_least_seen
 from tests.support import scanned
 from tests.support.cases import case
 from tests.support.scanned import SMOOTH, Case, covered, named, true_slope
@@ -79,7 +79,7 @@ def test_right_slopes_are_confirmed_by_balls_that_hold_them():
 def test_a_wrong_entry_of_the_stated_size_is_not_confirmed():
     """Expected with one entry off by what is stated to be seen all but once in a million times."""
     seen = asked(SINES, SLOPES)
-    least = least_seen([seen])
+    least = find_least_seen([seen])
     missed = 0
     for seed in range(300):
         planted = SLOPES.copy()
