@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 
 from gradcheck.batch.pool import PRELOADED
-from gradcheck.cli.solve import main
+from gradcheck.cli.script import main
 
 Outcome = tuple[int, str, str]
 # Sizes, addresses and words around numbers are told differently; what is left has to be the same.
