@@ -4,28 +4,12 @@ import pytest
 
 import gradcheck.grading.marking
 import gradcheck.numbers.closed  # noqa: F401 - SymPy, too
+from tests.support.sets import set_of
 
 pytest_plugins = "pytester"
 
-RIGHT = """
-title: Two problems
-problems:
-  - id: cubic
-    inputs: {x: 2.0}
-    program: x**3 + 2*sin(x)
-    right: [{x: 3x^2 + 2cos x}]
-    wrong: [{answer: {x: 3x^2 - 2cos x}, mistake: sign-error}]
-  - id: product
-    inputs: {a: 1.5, b: 2.0}
-    program: a * b
-"""
-WRONG = """
-id: cubic
-inputs: {x: 2.0}
-program: x**3
-right: [{x: 2x^2}]
-wrong: [{answer: {x: 3x^2}, mistake: sign-error}, {answer: {x: x^2}, mistake: sign-error}]
-"""
+RIGHT = set_of("plugin-right")
+WRONG = set_of("plugin-wrong")
 JUMP = "id: floor\ninputs: {x: 1.0}\nprogram: floor(x)\n"
 MALFORMED = "id: cubic\ninputs: {x: 2.0}\nprogram: x**3 +\n"
 

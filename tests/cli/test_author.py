@@ -3,14 +3,9 @@
 import pytest
 
 from tests.support.commands import run
+from tests.support.sets import set_of
 
-LABELS = """
-id: one
-program: -sum(T * log(P))
-inputs:
-  P: [[0.2, 0.5, 0.3], [0.6, 0.15, 0.25]]
-  T: {value: [[0, 1, 0], [1, 0, 0]], requires_grad: false}
-"""
+LABELS = set_of("labels-given")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from gradcheck.cli import main, solve
 from tests.support.commands import CHAIN, SINE, run
+from tests.support.sets import set_of
 
 
 def test_solve_takes_directories_and_single_problems(file, tmp_path):
@@ -27,14 +28,7 @@ def test_solve_takes_directories_and_single_problems(file, tmp_path):
     assert run("solve", str(tmp_path), "--problem", "nothing").exit_code == 2
 
 
-WAVE = """
-id: wave
-inputs:
-  x: 0.7
-  a: {choose: [2, 3], requires_grad: false}
-  b: {integers: [2, 4], requires_grad: false}
-program: a*sin(b*x)
-"""
+WAVE = set_of("wave-drawn")
 
 
 def test_solve_with_the_numbers_of_a_student(file):

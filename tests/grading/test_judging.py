@@ -22,6 +22,7 @@ from gradcheck.problem import load_text
 from gradcheck.problem.load import make_question
 from gradcheck.report import judgements
 from tests.support.grading import judged, keyed, scalar
+from tests.support.sets import set_of
 
 LINE = "id: line\ninputs:\n  x: 2.0\n  a: {value: 3.0, requires_grad: false}\nprogram: a*x**2\n"
 ROW = "id: row\ninputs: {x: [1.0, 2.0, 4.0]}\nprogram: sum(x**3)/3\n"
@@ -289,14 +290,7 @@ def test_what_is_said(problem, part, answer, expected):
 # -- keys of a problem that say how its answers are to be judged: known, form, tolerance, domain
 
 
-KNOWN = """
-id: k
-inputs: {x: 1.5}
-program: x**2 * sin(x)
-known:
-  - {answer: 2x cos x, says: "Both at once {sic}.", credit: 0.25, id: both}
-  - {answer: 4x sin x, says: Half a square., credit: 0.5, id: half}
-"""
+KNOWN = set_of("known")
 
 
 def named(said):

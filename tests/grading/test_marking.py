@@ -25,6 +25,7 @@ from gradcheck.problem import Input, load_text
 from gradcheck.problem.load import make_question
 from gradcheck.report.judgements import make_line, restrict
 from tests.support.grading import keyed, scalar
+from tests.support.sets import set_of
 from tests.support.shipped import FILES, PROBLEMS, prepared
 from tests.support.sweeping import at_most
 
@@ -130,16 +131,7 @@ def test_an_answer_without_working_is_judged_as_ever():
 SEVERAL = {id: p for id, p in PROBLEMS.items() if len(p.parts) >= 3 and p.parts[0].ask is None}
 MADE = [id for id, p in PROBLEMS.items() if p.made]
 
-NEURON = """
-id: neuron
-inputs: {x: 0.7, w: 1.3}
-program: |
-  z = w*x + x**2
-  h = tanh(z)
-  (h - 0.5)**2
-wrt: [h, z, w, x]
-points: 4
-"""
+NEURON = set_of("neuron")
 LATER = NEURON.replace("points: 4", "points: 4\nfollow_through: false")
 
 

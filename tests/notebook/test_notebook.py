@@ -12,17 +12,12 @@ from gradcheck.grading.key import find_variant, make_key
 from gradcheck.notebook.magic import NotebookPractice
 from gradcheck.problem import load
 from gradcheck.problem.load import make_question
+from tests.support.sets import set_of
 from tests.support.shipped import FOLDER
 
 interactive = pytest.importorskip("IPython.core.interactiveshell")
 CHAIN = FOLDER / "chain-rule.yaml"
-HOSTILE = """
-id: hostile
-title: <b>bold</b>
-prompt: <script>alert(1)</script>
-inputs: {x: 0.7}
-program: sin(x**2)
-"""
+HOSTILE = set_of("hostile-words")
 
 
 @pytest.fixture(scope="module")

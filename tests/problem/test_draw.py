@@ -16,6 +16,7 @@ from gradcheck.problem.draw import (
     sample_draws,
     with_draw,
 )
+from tests.support.sets import set_of
 
 
 def drawn(program, inputs="{x: 1.5}", count=8):
@@ -47,17 +48,7 @@ def test_an_input_given_by_shape_is_drawn_inside_of_the_domain():
 
 # -- a problem for every student: drawn alike everywhere, shown in its words -----------------------
 
-WAVE = """
-id: wave
-title: A wave of height {a}
-prompt: $x^{b}$ and {a}x {c:+}
-inputs:
-  x: 0.7
-  a: {choose: [2, 3, 5], requires_grad: false}
-  b: {integers: [2, 9], requires_grad: false}
-  c: {decimals: [-0.5, 1.0, 1], requires_grad: false}
-program: a*sin(b*x) + c
-"""
+WAVE = set_of("wave")
 
 
 @cache

@@ -14,17 +14,9 @@ from gradcheck.problem.draw import check_value, draw_given_point
 from gradcheck.problem.load import find_set, list_sets, load_shipped, load_text
 from gradcheck.problem.record import evaluate_formula, read_exact_array
 from tests.support.grading import self_test
+from tests.support.sets import set_of
 
-RIDGE = """
-id: ridge
-inputs:
-  X: {value: [[1.0, 2.0], [0.0, 1.0], [3.0, -1.0]], requires_grad: false}
-  y: {value: [1.0, 2.0, 0.5], requires_grad: false}
-  w: [0.5, -0.25]
-program: |
-  res = X @ w - y
-  loss = res @ res / 6 + 0.05 * (w @ w)
-"""
+RIDGE = set_of("ridge")
 
 
 def _only(text):

@@ -12,18 +12,11 @@ from click.testing import CliRunner
 
 from gradcheck.cli import main
 from tests.support.commands import SINE, run
+from tests.support.sets import set_of
 
 CORNER = "id: corner\ninputs: {x: 0.0}\nprogram: abs(x)\n"
 REFUSED = "id: chosen\ninputs: {x: [0.3, 0.7]}\nprogram: where(x, x, 2*x).sum()\n"
-LOOP = """
-id: loop
-inputs: {w: [1.0, -2.0, 0.5]}
-program: |
-  for step in range(%d):
-      (relu(w - 2*(step == 150)*w)**2).sum().backward()
-  abs(w - [1.0, 2.0, 3.0]).sum().backward()
-ask: {grad: w.grad}
-"""
+LOOP = set_of("loop")
 WIDE = """
 id: wide
 inputs: {a_long_name_of_an_input: {shape: [3, 2]}, v: [0.123456789, -123.4567890123]}

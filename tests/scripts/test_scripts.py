@@ -14,38 +14,10 @@ from numpy.testing import assert_allclose
 from gradcheck.cli import main
 from tests.support.scripts import DRAWN, LESSONS, alike, ran, scripts_of, shown, solved
 
-WRONG = """
-import torch
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return 3 * g * x
-x = torch.tensor(3.0, requires_grad=True)
-Square.apply(x).backward()
-print(x.grad)
-"""
+OWN = scripts_of(Path(__file__).with_name("own.md"))
+WRONG = OWN["a wrong backward"]
 HEAD = "import torch\nimport torch.nn as nn\n"
-OUTSIDE = """
-import torch
-class Largest(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        most = x.detach().numpy().max()
-        ctx.save_for_backward((x.detach() == most).float())
-        return torch.tensor(most)
-    @staticmethod
-    def backward(ctx, g):
-        print("back")
-        return g * ctx.saved_tensors[0]
-x = torch.tensor([1.0, 4.0, 3.0], requires_grad=True)
-Largest.apply(x).backward()
-print(x.grad)
-"""
+OUTSIDE = OWN["a forward in numpy"]
 LONG = f"""{HEAD}
 w = torch.tensor(1.0, requires_grad=True)
 for step in range(100):

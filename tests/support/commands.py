@@ -3,22 +3,10 @@
 from click.testing import CliRunner, Result
 
 from gradcheck.cli import main
+from tests.support.sets import set_of
 
-CHAIN = """
-id: chain
-inputs: {w: 3.0, x: 2.0, b: 1.0}
-program: |
-  z = w * x
-  y = z + b
-  loss = y**2
-  loss
-"""
-SINE = """
-id: cubic-plus-sine
-inputs: {x: 2.0}
-program: x**3 + 2*sin(x)
-points: 2
-"""
+CHAIN = set_of("chain")
+SINE = set_of("sine")
 
 
 def run(*words: str) -> Result:

@@ -16,21 +16,10 @@ from gradcheck.problem.load import load_text
 from gradcheck.problem.record import Problem
 from gradcheck.training import run_and_judge
 from gradcheck.verdict.consult import Verdict, consult
+from tests.support.sets import set_of
 
 SVG = "{http://www.w3.org/2000/svg}"
-FIVE_STEPS = """
-id: five-steps
-inputs: {w: [1.0, -2.0]}
-program: |
-  for step in range(5):
-      loss = (w**2).sum()
-      loss.backward()
-      record(norm=norm(w.grad))
-      with no_grad():
-          w -= 0.1 * w.grad
-      w.grad = None
-ask: {norms: recorded.norm}
-"""
+FIVE_STEPS = set_of("five-steps")
 
 
 def problem(text: str) -> Problem:

@@ -13,38 +13,9 @@ from gradcheck.web.app import make_application
 from gradcheck.web.book import Course
 from gradcheck.web.practice import Practice, Settings
 from gradcheck.web.work import Queue, QueueLimits
+from tests.support.sets import set_of
 
-COURSE = r"""
-title: Practice
-problems:
-- id: cubic
-  title: A cubic and a sine of $x$
-  prompt: |
-    Differentiate **by hand**: $\frac{x^3}{1}$ and `sin`.
-
-    - first
-    - then
-  inputs: {x: 2.0}
-  program: x**3 + 2*sin(x)
-- id: vector
-  inputs: {w: [1.0, 2.0], c: {value: [3.0, 4.0], requires_grad: false}}
-  program: sum(c * w**2)
-- id: two
-  inputs: {x: 2.0, y: 3.0}
-  program: x**2*y
-- id: backward
-  inputs: {x: 2.0}
-  program: |
-    (x**2).backward()
-    (x**3).backward()
-  ask: {x.grad: x.grad}
-- id: write
-  inputs: {x: 2.0}
-  program: |
-    y = x**2
-    y.backward()
-  ask: {x.grad: {form: program, read: x.grad}}
-"""
+COURSE = set_of("course")
 WRONG = "3x^2 - 2cos x"
 RIGHT = "3x^2 + 2cos x"
 QUICK = QueueLimits(quick=0.3, slow=0.6)

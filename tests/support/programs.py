@@ -15,40 +15,14 @@ from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, make_key
 from gradcheck.problem import Problem, load_text
+from tests.support.sets import set_of
 from tests.support.shipped import FOLDER, SETS, prepared
 
 FILE = FOLDER / "training-programs.yaml"
 SHIPPED = {problem.id: problem for problem in SETS["training-programs"].problems}
 
-DESCENT = """
-id: descent
-inputs: {w: [1.0, -2.0]}
-program: |
-  hidden_reference = 0.1
-  for step in range(4):
-      loss = (w**4 + w**2).sum()
-      loss.backward()
-      record(norm=norm(w.grad))
-      with no_grad():
-          w -= hidden_reference / 10 * w.grad
-      w.grad = None
-ask: {loop: {form: program, read: "[recorded.norm, w]"}}
-"""
-WINDOWS = """
-id: windows
-inputs: {w: 1.5, s: {value: [1.0, 2.0, -0.5, 3.0, 0.75], requires_grad: false}}
-program: |
-  for i in range(5):
-      size = 2 if i < 4 else 1
-      loss = (w * s[i] - 1)**2 / size
-      loss.backward()
-      if i % 2 == 1 or i == 4:
-          record(g=w.grad)
-          with no_grad():
-              w -= 0.05 * w.grad
-          w.grad = None
-ask: {loop: {form: program, read: "[recorded.g, w]"}}
-"""
+DESCENT = set_of("descent")
+WINDOWS = set_of("windows")
 EIGHT = {
     *("missing-zero-grad", "overwritten-grad", "unscaled-accumulation", "scaled-twice"),
     *("partial-window", "step-before-backward", "zeroed-before-step", "counted-twice"),

@@ -13,6 +13,7 @@ from gradcheck.problem import load_text
 from gradcheck.problem.draw import draw_given_point
 from gradcheck.texts import rules
 from gradcheck.texts.forms import write_formulas, write_matrix_forms
+from tests.support.sets import set_of
 from tests.support.texts import EVERYDAY, LOSSES, SIZES, at, derived, drawn, problem
 
 SHARE, RATIO = 0.95, 1.3
@@ -153,16 +154,7 @@ def test_what_has_no_form_is_left_out(why):
     assert forms_of(problem(NO_FORM[why], {"x": [0.5, 0.25, 1.0]}, "x")) == {}
 
 
-LABELS = """
-id: labels
-inputs:
-  X: {shape: [3, 2], requires_grad: false}
-  W: {shape: [2, 3]}
-  Y: {value: [[1, 0, 0], [0, 0, 1], [0, 1, 0]], requires_grad: false}
-program: |
-  P = softmax(X @ W, axis=1)
-  -mean(sum(Y*log(P), axis=1))
-"""
+LABELS = set_of("labels")
 
 
 def test_softmax_with_labels_is_p_less_y():

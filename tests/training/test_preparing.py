@@ -34,6 +34,7 @@ from tests.support.programs import (
     loop,
     ready,
 )
+from tests.support.sets import set_of
 from tests.support.shipped import FOLDER, SETS, prepared
 
 
@@ -96,19 +97,7 @@ def test_lint_tells_where_copied_numbers_would_pass(tmp_path):
 
 SHIPPED = {problem.id: problem for problem in SETS["training"].problems}
 TABLE = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text())
-LOOP = """
-id: loop
-inputs: {w: [1.0, -2.0]}
-program: |
-  for step in range(%d):
-      loss = (w**2).sum()
-      loss.backward()
-      record(norm=norm(w.grad))
-      with no_grad():
-          w -= 0.1 * w.grad
-      w.grad = None
-ask: {norms: recorded.norm}
-"""
+LOOP = set_of("loop-of-steps")
 
 
 @cache
@@ -226,30 +215,8 @@ def test_a_mistake_has_its_place(name, part, answer, mistake, statement):
     }
 
 
-TWO = """
-id: two
-inputs: {w: 1.0, v: 2.0}
-program: |
-  opt = SGD([w, v], lr=0.1)
-  for step in range(4):
-      (w**2 + 2 * v**2).backward()
-      record(w=w.grad, v=v.grad)
-      opt.step()
-      opt.zero_grad()
-ask: {w: recorded.w, v: recorded.v}
-"""
-CLEARED_TWICE = """
-id: twice
-inputs: {w: 1.0}
-program: |
-  for step in range(3):
-      (w**2).backward()
-      w.grad = None
-      (w**3).backward()
-      record(g=w.grad)
-      w.grad.zero_()
-ask: {g: recorded.g}
-"""
+TWO = set_of("two-leaves")
+CLEARED_TWICE = set_of("cleared-twice")
 
 
 def test_one_occasion_is_all_leaves_at_once():

@@ -11,6 +11,7 @@ import yaml
 
 from tests.support.batches import report
 from tests.support.practising import WRONG, served
+from tests.support.sets import set_of
 
 OWN = "3x^2 <mark>- 2cos x</mark>"  # the place in what was typed
 SHOWN = yaml.safe_load(Path(__file__).with_name("pages.yaml").read_text())
@@ -82,13 +83,7 @@ def test_the_next_problem_would_show_the_mistake(client):
     assert (said["problem"], said["verdict"]) == (link[3:], "wrong")
 
 
-LESSONS = """
-problems:
-- {id: twice, inputs: {x: [1.0, 2.0], A: {value: [[1, 2], [3, 4]], requires_grad: false}},
-   program: x @ A @ x, order: 2}
-- {id: wave, inputs: {x: 0.9}, program: sin(x**2)}
-- {id: layer, inputs: {w: [1.0, 2.0]}, program: sum(w**2)}
-"""
+LESSONS = set_of("lessons")
 
 
 def test_the_graph_is_that_of_the_run():

@@ -10,6 +10,7 @@ from gradcheck.web.book import Attempt
 from gradcheck.web.practice import ORDER, find_made
 from tests.support.batches import grade, lines, made, report
 from tests.support.practising import RIGHT, WRONG, as_student, served
+from tests.support.sets import set_of
 
 SHOWS = {"other": ["sign-error", "term-lost"]}
 
@@ -90,24 +91,7 @@ def tried(client):
 # -- what the pages ask and judge is what `gradcheck grade` asks and judges of the same student
 
 
-OWN = """
-title: Your own numbers
-problems:
-- id: wave
-  title: A wave of {b}
-  prompt: Differentiate {a} sin({b} x).
-  inputs:
-    x: 0.7
-    a: {choose: [2, 3, 5, 7], requires_grad: false}
-    b: {integers: [2, 4], requires_grad: false}
-  program: a*sin(b*x)
-- id: chain
-  inputs: {x: 2.0}
-  wrt: [z, x]
-  program: |
-    z = x**3
-    z**2
-"""
+OWN = set_of("own-numbers")
 WAVE = "15 cos(3x)"
 ANSWERS = {"ada": ("3z", "z"), "bob": ("2z", None), "cy": ("z^2", None)}
 """What each answers to z, and what of theirs `9 x^5` follows from then."""
