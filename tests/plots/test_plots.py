@@ -59,8 +59,8 @@ def test_without_matplotlib_there_are_graphs_and_a_hint(file, tmp_path, monkeypa
     """A graph needs no extras; the hint is said once, and nothing fails."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    text = f"problems:\n  -{CHAIN.replace(chr(10), chr(10) + '    ')}"
-    text += f"\n  -{CHAIN.replace('id: chain', 'id: other').replace(chr(10), chr(10) + '    ')}"
+    pair = [CHAIN, CHAIN.replace("id: chain", "id: other")]
+    text = "problems:\n" + "".join(f"- {each.replace(chr(10), chr(10) + '  ')}\n" for each in pair)
     result = run("solve", file(text), "--plot", str(tmp_path / "out"))
     assert result.exit_code == 0
     assert " ".join(sorted(p.name for p in (tmp_path / "out").iterdir())) == (
