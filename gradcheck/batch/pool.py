@@ -54,7 +54,7 @@ LOOK = 0.5  # seconds for what was stopped with us, and goes on
 NAP, BULK = 0.001, 1 << 16  # seconds, while messages gather; bytes that are read at once
 AHEAD = 3  # tasks for each process: one that it works on, others that wait so that it never does
 TASKS = 20_000  # that a process does before another takes its place: what it remembers is let go
-YOUNG = 10_000  # objects between two collections: with Python's 700 they take an eighth of judging
+COLLECT_EVERY = 10_000  # objects: with Python's 700 they take an eighth of judging
 # By the process that others are forked from: also what is loaded when it is used.
 PRELOADED = ("gradcheck.batch.work", "gradcheck.problem.model", "sympy.tensor.tensor")
 FORKS = hasattr(os, "fork")
@@ -161,7 +161,7 @@ def _confine() -> None:
 def _do_tasks(pipe: Connection, limits: Limits | None) -> None:
     """Do tasks until the pipe closes; without limits they are our own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's affair
-    gc.set_threshold(YOUNG)
+    gc.set_threshold(COLLECT_EVERY)
     if limits is None:
         for name in PRELOADED:
             import_module(name)

@@ -8,7 +8,7 @@ import click
 
 from gradcheck.cli.group import Careful
 
-YOUNG = 200_000
+COLLECT_EVERY = 200_000
 """Objects between two collections, mypy's number: what is imported stays, and to search it took a
 tenth of a `solve`; Python's own 700 are for programs that make less at once."""
 EXAMPLES = """gradcheck solve problems/first-derivatives.yaml
@@ -40,6 +40,6 @@ COMMANDS = {  # the module of each, and the first line of its help
 @click.version_option(package_name="gradcheck")
 def main() -> None:
     """Check derivatives with three independent opinions, and name the mistakes."""
-    gc.set_threshold(YOUNG)
+    gc.set_threshold(COLLECT_EVERY)
     atexit.register(gc.freeze)  # a last search of what ends anyway took a fifth of a `solve`
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads that wait cost a tenth of a second

@@ -215,7 +215,7 @@ def move_keeper(t: State, before: Node | None) -> None:
 def _keep(holder: Callable[[], State | None], g: Value) -> None:
     t = holder()
     if t is not None:
-        by_ledger("kept", t, partial(_add_kept, t, g), g)
+        by_ledger("keep", t, partial(_add_kept, t, g), g)
 
 
 def _add_kept(t: State, g: Value) -> None:

@@ -545,7 +545,7 @@ def by_ledger(verb: str, t: State, do: Callable[[], None], *more: Value) -> None
 def land(landed: Mapping[Step, Value], create_graph: bool) -> None:
     """Add what a walk brought to the `.grad` of the leaves; others keep theirs by themselves."""
     ledger = MODE.ledger if UNUSUAL else None
-    for step, g in landed.items() if ledger is None else ledger.ordered(landed):
+    for step, g in landed.items() if ledger is None else ledger.order(landed):
         if type(step) is Leaf:
             leaf: Leaf = step
             target, own = leaf.variable, not leaf.hooks

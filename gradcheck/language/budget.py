@@ -177,7 +177,7 @@ class Meter:
         self.charge_list(entries)
         self.expect("elements", entries + extra)
 
-    def called(self, function: Routine, args: Value, kwargs: Value) -> Value:
+    def call(self, function: Routine, args: Value, kwargs: Value) -> Value:
         self.spend("steps")
         self.spend("depth")
         try:

@@ -69,13 +69,13 @@ class Guards:
             return getattr(self, name)  # type: ignore[no-any-return]
         plain = OPERATIONS[name][0]
 
-        def guarded(a: Value, b: Value) -> Value:
+        def guard(a: Value, b: Value) -> Value:
             if type(a) in FLOATS and type(b) in FLOATS:
                 made = plain(a, b)
                 return made if MODE.disturb is None else _disturb(name, made)
             return self.operate(name, a, b)
 
-        return partial(self.operate, name) if name == "power" else guarded
+        return partial(self.operate, name) if name == "power" else guard
 
     def operate(self, name: str, a: Value, b: Value, place: int = 0) -> Value:
         """An operator between two values; in place of the first where `place` is 1."""
@@ -189,7 +189,7 @@ class Guards:
         return key
 
     def each(self, values: Iterable[Value]) -> Iterator[Value]:
-        """The items of a loop, counted; what is no list fails here, in its place."""
+        """The items of a loop, count; what is no list fails here, in its place."""
         found = iter(values)
         return (value for value in found if self.turn(True))
 
@@ -204,7 +204,7 @@ class Guards:
 
     def call(self, callee: Value, /, *args: Value, **kwargs: Value) -> Value:
         if isinstance(callee, FunctionType):
-            return self.meter.called(callee, args, kwargs)
+            return self.meter.call(callee, args, kwargs)
         if not callable(callee):
             raise TypeError(f"a {type(callee).__name__} cannot be called - multiply with `*`")
         return self.count_call(callee, args, kwargs)
@@ -246,7 +246,7 @@ class Guards:
         name = name.removeprefix(OF_METHODS)
         is_operator = name in OPERATIONS
 
-        def guarded(*args: Value, **kwargs: Value) -> Value:
+        def guard(*args: Value, **kwargs: Value) -> Value:
             if is_operator and len(args) == 2 and not kwargs:
                 if isinstance(args[0], int) and isinstance(args[1], int):
                     return self.integers(name, *args)
@@ -258,7 +258,7 @@ class Guards:
                 self.meter.spend("products", count_multiplications((*args, *kwargs.values()), made))
             return made
 
-        return guarded
+        return guard
 
     def fits(self, name: str, args: tuple[Value, ...], kwargs: Params) -> None:
         given = (*args, *kwargs.values())
@@ -279,11 +279,11 @@ class Guards:
     def builtin(self, name: str) -> Routine:
         plain = BUILTIN[name]
 
-        def counted(*args: Value, **kwargs: Value) -> Value:
+        def count(*args: Value, **kwargs: Value) -> Value:
             self.meter.spend("steps")
             return plain(self, *args, **kwargs)
 
-        return counted
+        return count
 
     def numbers(self, *bounds: Value) -> range:
         made = range(*map(index, bounds))

@@ -126,7 +126,7 @@ class NumberKind:
             return _refuse_unrecorded(name)
         if name.startswith(OF_METHODS):
             name = name.removeprefix(OF_METHODS)
-            return self._rounded(TABLE[name], OWN[name])
+            return self._round_constant(TABLE[name], OWN[name])
         known = VOCABULARY.aliases.get(name, name)
         row: Value = COMPOUNDS.get(known) or TABLE[known]
 
@@ -135,15 +135,15 @@ class NumberKind:
                 return row(*args, **kwargs)
             return row(*map(self._lift, args[:1]), *args[1:], **kwargs)
 
-        return self._rounded(row, call)
+        return self._round_constant(row, call)
 
-    def _rounded(self, row: Op | Compound, call: Routine) -> Routine:
-        """A constant is rounded too: where rounding is sampled, the tape does not see sinh(7).
+    def _round_constant(self, row: Op | Compound, call: Routine) -> Routine:
+        """A constant is round_result too: where rounding is sampled, the tape does not see sinh(7).
 
         What a formula only moves, as `tile` does and `linspace` its ends, is as exact as it was.
         """
 
-        def rounded(*args: Value, **kwargs: Value) -> Value:
+        def round_result(*args: Value, **kwargs: Value) -> Value:
             value = call(*args, **kwargs)
             if MODE.disturb is None or not isinstance(value, float | np.ndarray):
                 return value
@@ -152,7 +152,7 @@ class NumberKind:
             moved = np.isin(value, np.concatenate([[], *map(np.ravel, _list_numbers(args))]))
             return np.where(moved, value, MODE.disturb(TABLE["multiply"], value))[()]
 
-        return rounded if self.name == "tensor" else call
+        return round_result if self.name == "tensor" else call
 
     def is_own(self, value: Value) -> bool:
         floats = float in self.own and getattr(value, "dtype", None) == np.float64

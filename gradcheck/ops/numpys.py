@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gradcheck.ops.reductions import gather_along, kept_axes, max, min
+from gradcheck.ops.reductions import gather_along, keep_axes, max, min
 from gradcheck.ops.row import BOUNDS, formula
 from gradcheck.ops.shapes import along, as_tuple, bare_numbers, lay_along
 from gradcheck.values import Numbers
@@ -64,7 +64,7 @@ def median(x: Numbers, axis: Numbers = None, *, keepdims: bool = False) -> Numbe
         return np.sum(np.where(same, rows, 0.0), axis=-1) / np.sum(same, axis=-1)
 
     y = (entry((n - 1) // 2) + entry(n // 2)) / 2
-    return np.reshape(y, kept_axes(x.shape, axis)) if keepdims else y
+    return np.reshape(y, keep_axes(x.shape, axis)) if keepdims else y
 
 
 @formula(np.quantile)
@@ -78,7 +78,7 @@ def quantile(x: Numbers, q: Numbers, axis: Numbers = None, *, keepdims: bool = F
     high = low + np.asarray(here > low).astype(int)
     y = rows[..., low] * (1 - (at - low)) + rows[..., high] * (at - low)
     y = np.moveaxis(y, range(-np.ndim(q), 0), range(np.ndim(q))) if np.ndim(q) else y
-    return np.reshape(y, (*np.shape(q), *kept_axes(np.shape(x), axis))) if keepdims else y
+    return np.reshape(y, (*np.shape(q), *keep_axes(np.shape(x), axis))) if keepdims else y
 
 
 formula(np.percentile)(

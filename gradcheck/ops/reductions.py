@@ -20,16 +20,16 @@ Shape = tuple[int, ...]
 # -- axes that are gone, and cotangents spread over them again ------------------------------------
 
 
-def reduced_axes(shape: Shape, axis: Axis) -> Shape:
+def reduce_axes(shape: Shape, axis: Axis) -> Shape:
     """The axes that a reduction takes away, counted from the front."""
     if axis is None or not shape:  # a single number is reduced along its axis 0 or -1 too
         return tuple(range(len(shape)))
     return tuple(k % len(shape) for k in as_tuple(axis))
 
 
-def kept_axes(shape: Shape, axis: Axis) -> Shape:
+def keep_axes(shape: Shape, axis: Axis) -> Shape:
     """A shape with the axes that a reduction takes away as ones."""
-    lost = reduced_axes(shape, axis)
+    lost = reduce_axes(shape, axis)
     return tuple(1 if k in lost else n for k, n in enumerate(shape))
 
 
@@ -37,7 +37,7 @@ def spread(g: Numbers, shape: Shape, axis: Axis, keepdims: bool) -> Numbers:
     """A reduction's g (or y) with the lost axes as ones, so that it broadcasts against `shape`."""
     if keepdims or axis is None or not shape:
         return g
-    return np.reshape(g, kept_axes(shape, axis))
+    return np.reshape(g, keep_axes(shape, axis))
 
 
 def repeat_along(g: Numbers, shape: Shape) -> Numbers:
@@ -59,7 +59,7 @@ def _ones(shape: Shape) -> Numbers:
 
 
 def count(shape: Shape, axis: Axis) -> float:
-    return float(product(shape[k] for k in reduced_axes(shape, axis)))
+    return float(product(shape[k] for k in reduce_axes(shape, axis)))
 
 
 def _shares(y: Numbers, x: Numbers, axis: Axis) -> Numbers:
@@ -70,7 +70,7 @@ def _shares(y: Numbers, x: Numbers, axis: Axis) -> Numbers:
 
 def gather_along(x: Numbers, axis: Axis) -> Numbers:
     """The reduced axes moved to the end and made one."""
-    lost = reduced_axes(x.shape, axis)
+    lost = reduce_axes(x.shape, axis)
     kept = tuple(n for k, n in enumerate(x.shape) if k not in lost)
     last = tuple(range(len(kept), len(x.shape)))
     return np.reshape(np.moveaxis(x, lost, last), (*kept, int(count(x.shape, axis))))
@@ -119,7 +119,7 @@ def _without_each(y: Numbers, x: Numbers, axis: Axis) -> Numbers:
     """The product of all the others, for each entry; entry by entry where one of them is zero."""
     if np.all(np.not_equal(x, 0)):
         return y / x
-    lost = reduced_axes(x.shape, axis)
+    lost = reduce_axes(x.shape, axis)
     order = [*(k for k in range(len(x.shape)) if k not in lost), *lost]
     without = np.reshape(others(gather_along(x, axis)), tuple(x.shape[k] for k in order))
     return np.moveaxis(without, range(len(order)), order)
@@ -219,7 +219,7 @@ def diff(
 ) -> Numbers:
     if n < 0 or not np.ndim(x):
         np.diff(np.zeros(np.shape(x)), n)  # NumPy's own refusal
-    thin = kept_axes(np.shape(x), axis)
+    thin = keep_axes(np.shape(x), axis)
     given = [v for v in (prepend, x, append) if v is not None and v is not np._NoValue]
     if n and len(given) > 1:
         laid = [v if v is x or np.ndim(v) else np.broadcast_to(v, thin) for v in given]
@@ -269,7 +269,7 @@ def _arrange_norm(
     With `p=` the entries of all axes are one vector's. Raises TypeError for what is no norm of a
     matrix, and for a count.
     """
-    lost = reduced_axes(np.shape(x), axis)
+    lost = reduce_axes(np.shape(x), axis)
     if ord == 0 or p == 0:
         raise TypeError("norm(..., ord=0) counts the entries that are not zero: no derivative")
     if p is not None:

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import linecache
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -62,6 +63,8 @@ class Call:
 
     @cached_property
     def _ran(self) -> tuple[Value, Sequence[Value]]:
+        if (first := self.program.first) and all(map(operator.is_, self.args, first[0])):
+            return first[1:]
         args = self.fresh()
         return copy.copy(self.program.value(*args)), args  # it may give the same memory each time
 
@@ -161,11 +164,8 @@ def make_calls(
     for k, point in enumerate(points):
         if k and not (isinstance(point, tuple | list) and len(point) == program.own):
             raise TypeError(POINTS)
-        leaves = program.leaves(point)
-        plain = tuple(map(_read_argument, leaves, program.labels))
+        plain = tuple(map(_read_argument, program.leaves(point), program.labels))
         found.append(Call(program, plain, _find_positions(program, plain, wrt)))
-        if not k and program.first and all(a is b for a, b in zip(plain, leaves, strict=True)):
-            vars(found[0])["_ran"] = program.first
     return found
 
 

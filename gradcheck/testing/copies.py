@@ -189,7 +189,7 @@ class Copies:
         for was, made in self._made.values():
             if isinstance(made, FunctionType) and made.__globals__ is not was.__globals__:
                 own = made.__globals__
-                for name in used_names(made.__code__):
+                for name in list_used(made.__code__):
                     if name in names and type(own.get(name)) is float:
                         held[id(own), name] = own, own[name]
         for (_, name), (own, value) in held.items():
@@ -238,7 +238,7 @@ class Copies:
         self._made[id(function)] = function, made
         made.__kwdefaults__ = function.__kwdefaults__
         made.__dict__.update(function.__dict__)
-        for name in () if ours else set(used_names(code)) & names.keys():
+        for name in () if ours else set(list_used(code)) & names.keys():
             mine[name] = self.of(names[name])
         for name, cell, was in zip(code.co_freevars, closure, cells, strict=True):
             if (held := _read_cell(was)) is not EMPTY:
@@ -290,11 +290,11 @@ def is_theirs(thing: Value) -> bool:
     return not installed and find_root(named) not in LIBRARIES | {"numpy"} | sys.stdlib_module_names
 
 
-def used_names(code: CodeType) -> Iterator[str]:
+def list_used(code: CodeType) -> Iterator[str]:
     yield from code.co_names
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            yield from used_names(inner)
+            yield from list_used(inner)
 
 
 def list_called(run: Callable[[], object]) -> dict[CodeType, Params]:

@@ -317,7 +317,8 @@ class UserProgram:
     second: bool = False  # whether forward gives its gradient too, behind the value
     keeps: bool = False
     drifts: bool = False
-    first: tuple[Value, Sequence[Value]] | None = None  # value, and arguments as that run left them
+    first: tuple[Sequence[Value], Value, Sequence[Value]] | None = None
+    """Of the first run its arguments, its value, and copies of the arguments as it left them."""
     outputs: Outputs = field(default_factory=Outputs)
     way: Way = field(default_factory=Way)
 
@@ -389,7 +390,9 @@ class UserProgram:
             weights = replace(weights, held=held, left=left)
         forward, backward = copies.of(self.forward), copies.of(self.backward)
         kept = Kept(forward, backward)
-        return replace(self, forward=forward, backward=backward, weights=weights, kept=kept)
+        return replace(
+            self, forward=forward, backward=backward, weights=weights, kept=kept, first=None
+        )
 
     def is_inside(self, leaf: int) -> bool:
         return len(self.paths[leaf]) > 1
@@ -473,10 +476,10 @@ def make_program(
     made = _bind(forward, backward, args, kwargs, weights)
 
     def run() -> Value:
-        copies[:] = (np.array(a) if isinstance(a, np.ndarray) else a for a in made.leaves(()))
+        copies[:] = (np.array(a) if isinstance(a, np.ndarray) else a for a in leaves)
         return copy.copy(made.run(copies))  # it may give the same memory every time
 
-    copies: list[Value] = []
+    leaves, copies = made.leaves(()), list[Value]()
     first = run()
     outputs, cached = find_outputs(first, scalar=scalar)
     keeps = made.kept.has_changed() or weights is not None
@@ -492,7 +495,7 @@ def make_program(
         if made.way.behind == "cache" and not outputs.cached:
             outputs = _lay_out(first[:-1], cached=True)
     made.outputs = outputs
-    made.first = None if keeps else (copy.copy(outputs.flat(first)), copies)
+    made.first = None if keeps else (leaves, copy.copy(outputs.flat(first)), copies)
     return made
 
 

@@ -24,7 +24,7 @@ from gradcheck.opinions.limits import EPSILON, MENDED
 from gradcheck.opinions.tape import record
 from gradcheck.testing.budget import TimeBudget
 from gradcheck.testing.call import Call, draw_signed, find_file, grow, nudge, read_text
-from gradcheck.testing.copies import LONGEST, Copies, find_root, is_theirs, list_called, used_names
+from gradcheck.testing.copies import LONGEST, Copies, find_root, is_theirs, list_called, list_used
 from gradcheck.testing.judging import AskedPoint, Claim, compare, is_known
 from gradcheck.testing.program import UserProgram
 from gradcheck.values import Array, Params, Value
@@ -492,7 +492,7 @@ class RepairSearch:
         right = list_called(lambda: self.trial.value(*asked.call.fresh()))
         codes = list_called(lambda: self._pull(asked))
         self.floats = codes
-        names = [{name for code in each for name in used_names(code)} for each in (right, codes)]
+        names = [{name for code in each for name in list_used(code)} for each in (right, codes)]
         self.constants = names[0] & names[1]
         every = [f for code in codes for f in self.copies.functions(code) if is_theirs(f)]
         every = [f for f in every if find_root(f.__globals__.get("__name__", "")) != OURS]

@@ -13,7 +13,7 @@ import numpy as np
 import sympy
 
 from gradcheck.engine.tape import Node
-from gradcheck.ops.reductions import reduced_axes
+from gradcheck.ops.reductions import reduce_axes
 from gradcheck.ops.row import Composed, Op
 from gradcheck.texts.entries import (
     ATOM,
@@ -104,7 +104,7 @@ def fit_form(g: Form, shape: Shape) -> Form:
 
 def count(x: Form, axis: Value) -> Form:
     """How many entries there are along some axes."""
-    return Form(sympy.Mul(*(size(x.shape[k]) for k in reduced_axes(x.shape, axis))))
+    return Form(sympy.Mul(*(size(x.shape[k]) for k in reduce_axes(x.shape, axis))))
 
 
 def _matmul(a: Form, b: Form) -> str:
@@ -116,7 +116,7 @@ def _matmul(a: Form, b: Form) -> str:
 
 
 def _sum(x: Form, axis: Value = None, keepdims: bool = False) -> str:
-    return _reduce(x.shape, reduced_axes(x.shape, axis), keepdims)
+    return _reduce(x.shape, reduce_axes(x.shape, axis), keepdims)
 
 
 def _transpose(x: Form, axes: Value = None) -> str:
@@ -263,7 +263,7 @@ def _stretch(g: Form, x: Form, axis: Value, keepdims: bool = False) -> Form:
 
 def _var(at: PullSite, x: Form, axis: Value = None, keepdims: bool = False, ddof: int = 0) -> Form:
     n = count(x, axis)
-    centred = x - add_up(x, reduced_axes(x.shape, axis), keepdims=True) / n
+    centred = x - add_up(x, reduce_axes(x.shape, axis), keepdims=True) / n
     return _stretch(at.g / (n - number(ddof)), x, axis, keepdims) * centred * 2
 
 
@@ -274,16 +274,16 @@ def _max(at: PullSite, x: Form, axis: Value = None, **_: Value) -> Form:
 
 
 def softmax(x: Form, axis: Value = -1) -> Form:
-    (k,) = reduced_axes(x.shape, axis)
+    (k,) = reduce_axes(x.shape, axis)
     return leaf(f"softmax({write_form(x)}, axis={k})", x.shape, whole=(k, ONE))
 
 
 def _softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
-    return at.y * (at.g - add_up(at.g * at.y, reduced_axes(x.shape, axis), keepdims=True))
+    return at.y * (at.g - add_up(at.g * at.y, reduce_axes(x.shape, axis), keepdims=True))
 
 
 def _log_softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
-    return at.g - softmax(x, axis) * add_up(at.g, reduced_axes(x.shape, axis), keepdims=True)
+    return at.g - softmax(x, axis) * add_up(at.g, reduce_axes(x.shape, axis), keepdims=True)
 
 
 def _norm(at: PullSite, x: Form, ord: Value = None, axis: Value = None, **kept: Value) -> Form:

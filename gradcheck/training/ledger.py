@@ -169,7 +169,7 @@ class GradLedger:
 
     def watching(self) -> AbstractContextManager[None]:
         """While a program runs; a disturbance of every forward value goes on."""
-        return watching(self.observe, MODE.disturb, self.walked, self)
+        return watching(self.observe, MODE.disturb, self.note_walk, self)
 
     def spend(self, count: int) -> None:
         self.spent += count
@@ -200,7 +200,9 @@ class GradLedger:
                 self.enter(each)
         self.observer.observe(node, out, operands)
 
-    def walked(self, roots: Sequence[tuple[Step, Numbers]], landed: Mapping[Step, Numbers]) -> None:
+    def note_walk(
+        self, roots: Sequence[tuple[Step, Numbers]], landed: Mapping[Step, Numbers]
+    ) -> None:
         """A pass back is over, and nothing has been added to a `.grad` of a leaf."""
         self.spend(len(list_reachable([step for step, _ in roots])))
         pieces = tuple((self.observer.record(step), np.array(unwrap(g))) for step, g in roots)
@@ -225,7 +227,7 @@ class GradLedger:
 
     # -- the three verbs, as the engine is about to do them
 
-    def ordered(self, landed: Mapping[Step, Numbers]) -> Iterator[tuple[Step, Numbers]]:
+    def order(self, landed: Mapping[Step, Numbers]) -> Iterator[tuple[Step, Numbers]]:
         """What the engine is to add to the leaves; then what intermediate values kept."""
         yield from ((s, landed[s]) for s in self.calls[-1].landed if isinstance(s, Leaf))
         pending, self.pending = self.pending, []
@@ -239,7 +241,7 @@ class GradLedger:
         if t._tracked:
             self._add(holder, before, np.array(unwrap(g)))
 
-    def kept(self, t: Numbers, g: Numbers, do: Do) -> None:
+    def keep(self, t: Numbers, g: Numbers, do: Do) -> None:
         """A gradient passes a value that keeps it, while the engine is still on its way."""
         known = id(t._cell) in self.by_memory
         self.keeping += not known
