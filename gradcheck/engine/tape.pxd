@@ -46,7 +46,7 @@ cpdef tuple stand_in(object value)
 
 @cython.locals(operands=tuple, i=cython.Py_ssize_t)
 cdef _send_on(
-    Node node, object g, tuple saved, object wanted, object arrived, Waiting waiting, object verbs
+    Node node, object g, tuple saved, set wanted, dict arrived, Waiting waiting, object verbs
 )
 cdef object _pull_and_fit(Node node, Py_ssize_t i, object g, object y, tuple operands, object rules)
 cdef _copy_known(dict landed)
