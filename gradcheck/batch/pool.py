@@ -49,7 +49,7 @@ except ImportError:  # Windows, where time is watched from outside and memory is
 PAGES = Path("/proc/self/statm")  # first the pages of address space, of which RLIMIT_AS is a bound
 FILES = 64  # that a process may have open: modules are loaded when they are used
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000  # CLONE_NEWUSER and CLONE_NEWNET of <sched.h>
-WAITING, PATIENCE = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
+WAITING, BUSIER = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
 LOOK = 0.5  # seconds for what was stopped with us, and goes on
 NAP, BULK = 0.001, 1 << 16  # seconds, while messages gather; bytes that are read at once
 AHEAD = 3  # tasks for each process: one that it works on, others that wait so that it never does
@@ -249,7 +249,7 @@ class _Process:
             if before:
                 time.sleep(NAP)
             if before == "begun" and self.limits:
-                self._wait(max(WAITING, self.limits.seconds * PATIENCE))
+                self._wait(max(WAITING, self.limits.seconds * BUSIER))
             self.heard.extend((self.heard.pop() + self._read()).split(b"\n"))
         return self.heard.popleft()
 

@@ -35,7 +35,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 LONGEST = 2_000  # bits of a folded fraction
 CLOSE = 1e-6  # relative: floats that differ by more are no rounding error
 LISTED = 64  # entries that anybody reads
-PATIENCE = 1_024  # bits; an array's entry that is no number even then is looked at with floats
+ENTRY_BITS = 1_024  # an array's entry that is no number even then is looked at with floats
 
 
 class NotNumbers(GradcheckError):
@@ -571,7 +571,7 @@ def _evaluate(piece: Line | Program | Fraction, spot: Spot, bits: int) -> Values
         entries = arbs(found)
     except (TypeError, ValueError):
         raise NotNumbers("the formula gives no array of numbers") from None
-    if bits >= PATIENCE and not all(ball.is_finite() for ball in entries.flat):
+    if bits >= ENTRY_BITS and not all(ball.is_finite() for ball in entries.flat):
         _refuse_lost(piece, spot, entries)
     return entries if entries.shape else entries.item()
 
@@ -580,7 +580,7 @@ def _refuse_lost(program: Program, spot: Spot, entries: Array) -> None:
     """Raise NoValue where neither so many bits nor floats find a number in some entry."""
     inputs = {
         name: np.array([middle(ball) for ball in value.flat]).reshape(value.shape)[()]
-        for name, value in spot.find_values(_list_names(program), PATIENCE).items()
+        for name, value in spot.find_values(_list_names(program), ENTRY_BITS).items()
     }
     found = run(program, inputs, KINDS["float"], make_budget(spot.problem)).value
     plain = np.asarray(found, dtype=float)

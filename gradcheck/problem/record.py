@@ -40,7 +40,7 @@ USUAL: Mapping[str, float] = {"slip": 0.5, "misconception": 0.0}
 ERROR = "error"  # by this name `ask:` reads what a program ended in
 METHODS = frozenset({"backward", "step"})
 ENDLESS = ast.While | ast.For | ast.FunctionDef | ast.Lambda | ast.comprehension
-PATIENCE, LEAST = 50, 1_000  # times the steps at the given point; steps that any program may take
+LONGER, LEAST = 50, 1_000  # times the steps at the given point; steps that any program may take
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class Problem:
             used = run(self.program, own, kind, FLOATS).steps
         except GradcheckError:
             return FLOATS.steps
-        return min(FLOATS.steps, max(LEAST, PATIENCE * used))
+        return min(FLOATS.steps, max(LEAST, LONGER * used))
 
 
 def explain_too_large(shape: Sequence[int]) -> str:

@@ -330,7 +330,7 @@ GIVEN = {"set.yaml": SET, "a.csv": "student,line\nada,6x\n"}
 
 
 def test_no_scheduler_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("gradcheck.batch.pool.PATIENCE", "1s")
+    monkeypatch.setattr("gradcheck.batch.pool.REPLY", "1s")
     words = [made(tmp_path, GIVEN) / name for name in GIVEN]
     found = expect(grade(*words, "--scheduler", "tcp://127.0.0.1:1"), 2)
     assert "127.0.0.1:1" in found.stderr or "gradcheck[cluster]" in found.stderr
