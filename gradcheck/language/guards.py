@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import islice
-from math import prod
+from math import isfinite, prod
 from operator import index
 from types import FunctionType
 
@@ -26,6 +26,7 @@ from gradcheck.language.budget import (
     find_array_shape,
     shape_of,
 )
+from gradcheck.language.kinds import Rounded, as_in_program
 from gradcheck.language.vocabulary import WORDS
 from gradcheck.ops import TABLE
 from gradcheck.ops.arithmetic import COMPARISONS
@@ -43,8 +44,9 @@ OPERATIONS: dict[str, tuple[Routine, Routine]] = {
 """An operation's name: what it does to two values, and what it does in place."""
 
 SEQUENCES = (list, tuple, range)
-FLOATS = frozenset({float, np.float64})
+FLOATS = frozenset({float, np.float64, Rounded})
 GROWING = frozenset({"add", "subtract", "multiply", "matmul", "power"})
+POWER_BITS = 4_096  # of a power of a float that may be exact
 EXACT_WHOLES = 2.0**53  # smaller whole numbers are the same in every kind of number
 # What may be assigned on a tensor; which of them a program may is for its vocabulary to say.
 ASSIGNABLE = frozenset({"grad", "requires_grad", "data"})
@@ -72,7 +74,7 @@ class Guards:
         def guard(a: Value, b: Value) -> Value:
             if type(a) in FLOATS and type(b) in FLOATS:
                 made = plain(a, b)
-                return made if MODE.disturb is None else _disturb(name, made)
+                return made if MODE.disturb is None else _round(name, made, a, b)
             return self.operate(name, a, b)
 
         return partial(self.operate, name) if name == "power" else guard
@@ -98,13 +100,13 @@ class Guards:
         elif first != second:
             self.meter.expect("elements", count_ahead(name, (a, b)))
         if name == "power":
-            self._limit_exponent(b)
+            b = self._limit_exponent(b)
         if not place:
             a = self._convert_kind(name, a, b)
         made = OPERATIONS[name][place](a, b)
         if isinstance(made, complex):
             raise ValueError("a negative number to a fractional power is not real")
-        made = _disturb(name, made)
+        made = _round(name, made, a, b)
         self.meter.charge(made)
         if name == "matmul":
             self.meter.spend("products", count_multiplications((a, b), made))
@@ -132,9 +134,12 @@ class Guards:
             return a if isinstance(one, float) else a * one  # `(x <= 0) / 5`, `ones(3) / 3`
         return a if not (is_whole(a) and is_whole(b)) or _stays_exact(name, a, b) else a * one
 
-    def _limit_exponent(self, exponent: Value) -> None:
+    def _limit_exponent(self, exponent: Value) -> Value:
+        """An exponent within the budget; rounding makes no fraction of a whole one."""
         if isinstance(exponent, int):
             self.meter.expect("exponent", abs(exponent))
+        plain = as_in_program(exponent)
+        return plain if plain is not exponent and plain.is_integer() else exponent
 
     def _limit_sequences(self, name: str, a: Value, b: Value) -> None:
         if not (isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES)):
@@ -189,7 +194,7 @@ class Guards:
         return key
 
     def each(self, values: Iterable[Value]) -> Iterator[Value]:
-        """The items of a loop, count; what is no list fails here, in its place."""
+        """The items of a loop, counted; what is no list fails here, in its place."""
         found = iter(values)
         return (value for value in found if self.turn(True))
 
@@ -326,13 +331,31 @@ class Guards:
         return made
 
     def real(self, value: Value = 0) -> Value:
+        if type(value) is Rounded:
+            return value
         return self.literal(Fraction(value)) if isinstance(value, int) else float(value)
 
 
-def _disturb(name: str, made: Value) -> Value:
-    """A number off the tape is rounded too: `1.0001**9000` is far off."""
-    disturb = MODE.disturb
-    return made if disturb is None or type(made) not in FLOATS else disturb(TABLE[name], made)
+def _round(name: str, made: Value, a: Value, b: Value) -> Value:
+    """A number off the tape is rounded too, where it is not exact: `1.0001**9000` is far off."""
+    if MODE.disturb is None or type(made) not in FLOATS:
+        return made
+    a, b = as_in_program(a), as_in_program(b)
+    plain = OPERATIONS[name][0](a, b)
+    moved = made if _is_exact(name, a, b, plain) else MODE.disturb(TABLE[name], made)
+    return Rounded(moved, plain)
+
+
+def _is_exact(name: str, a: Value, b: Value, made: float) -> bool:
+    """Whether an operation on two plain numbers gave just its value."""
+    if not all(isinstance(each, int | float) and isfinite(each) for each in (a, b, made)):
+        return False
+    x, y = Fraction(a), Fraction(b)
+    if name == "power":
+        bits = max(x.numerator.bit_length(), x.denominator.bit_length())
+        if y.denominator > 1 or abs(y) * bits > POWER_BITS:
+            return False
+    return bool(OPERATIONS[name][0](x, y) == made)
 
 
 def _is_plain(value: Value) -> bool:

@@ -25,6 +25,7 @@ from gradcheck.ops.row import (
     Compound,
     Op,
     everything,
+    flat,
     sympy,
 )
 from gradcheck.values import Params, Routine, Value
@@ -44,6 +45,7 @@ CONSTANTS: "dict[str, tuple[float, Callable[[], sympy.Expr], Callable[[], arb]]]
     "e": (float(np.e), lambda: sympy.E, arb.const_e),
 }
 CONTEXTS: dict[str, Routine] = {"no_grad": no_grad, "enable_grad": enable_grad}
+STEPS = (flat,), (flat, flat)  # the slopes of what chooses a number: `floor`, `//`
 INTERNAL = frozenset({"getitem", "setitem", "scatter"})
 TENSOR_ATTRIBUTES = words(
     "T grad grad_fn is_leaf requires_grad shape ndim dtype size retains_grad weight bias data "
@@ -92,6 +94,38 @@ FORMULAS = Vocabulary(
 )
 
 
+class Rounded(np.float64):
+    """A number off the tape as rounding may have left it, where that is sampled.
+
+    What hangs on a choice goes by `plain`, the number that the program has: `int(0.7 * 10)` is 7.
+    """
+
+    plain: np.float64
+
+    def __new__(cls, value: float, plain: float) -> "Rounded":
+        made = super().__new__(cls, value)
+        made.plain = np.float64(plain)
+        return made
+
+    def __neg__(self) -> "Rounded":
+        return Rounded(-float(self), -self.plain)
+
+    def __abs__(self) -> "Rounded":
+        return -self if self.plain < 0 else self
+
+
+def as_in_program(value: Value) -> Value:
+    return value.plain if type(value) is Rounded else value
+
+
+def _choose(name: str) -> Routine:
+    return lambda self, *others: getattr(self.plain, name)(*map(as_in_program, others))
+
+
+for _name in words("lt le gt ge eq ne hash bool int floordiv rfloordiv mod rmod"):
+    setattr(Rounded, f"__{_name}__", _choose(f"__{_name}__"))
+
+
 @dataclass(frozen=True)
 class NumberKind:
     """How numbers of a kind are made of others, told, and kept; its constants."""
@@ -107,7 +141,7 @@ class NumberKind:
         made = self.lift(value)
         if self.name != "tensor" or MODE.disturb is None or Fraction(float(made)) == value:
             return made
-        return MODE.disturb(TABLE["multiply"], made)
+        return Rounded(MODE.disturb(TABLE["multiply"], made), made)
 
     def function(self, name: str) -> Routine:
         if name in ("array", "tensor", "asarray"):
@@ -138,7 +172,7 @@ class NumberKind:
         return self._round_constant(row, call)
 
     def _round_constant(self, row: Op | Compound, call: Routine) -> Routine:
-        """A constant is round_result too: where rounding is sampled, the tape does not see sinh(7).
+        """A constant is rounded too: where rounding is sampled, the tape does not see sinh(7).
 
         What a formula only moves, as `tile` does and `linspace` its ends, is as exact as it was.
         """
@@ -148,9 +182,15 @@ class NumberKind:
             if MODE.disturb is None or not isinstance(value, float | np.ndarray):
                 return value
             if not isinstance(row, Compound):
-                return MODE.disturb(row, value)
-            moved = np.isin(value, np.concatenate([[], *map(np.ravel, _list_numbers(args))]))
-            return np.where(moved, value, MODE.disturb(TABLE["multiply"], value))[()]
+                moved = MODE.disturb(row, value)
+            else:
+                same = np.isin(value, np.concatenate([[], *map(np.ravel, _list_numbers(args))]))
+                moved = np.where(same, value, MODE.disturb(TABLE["multiply"], value))[()]
+            if isinstance(value, np.ndarray):
+                return moved
+            plain = call(*map(as_in_program, args), **kwargs)
+            chooses = isinstance(row, Op) and row.vjps in STEPS
+            return plain if chooses else Rounded(float(moved), plain)
 
         return round_result if self.name == "tensor" else call
 

@@ -4,6 +4,7 @@ The three opinions share the language, so a method that it reads otherwise decei
 it reads is held against the engine's methods, which never saw a program, and against PyTorch.
 """
 
+import json
 import warnings
 from functools import cache
 
@@ -16,6 +17,9 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.program import run
+from gradcheck.problem import load_text
+from gradcheck.problem.draw import draw_given_point
+from gradcheck.verdict.consult import consult
 
 NAMES = sorted(
     name
@@ -140,3 +144,38 @@ def test_what_cannot_be_meant_is_refused(text):
         check_program(text, declared=values, vocabulary=VOCABULARY)
     with pytest.raises(TypeError, match="PyTorch"):
         eval(text, {"x": tensor(values["x"])})
+
+
+def solve(program, x):
+    problem = load_text(json.dumps({"id": "t", "inputs": {"x": x}, "program": program})).problems[0]
+    return consult(problem.case(draw_given_point(problem)))
+
+
+@pytest.mark.parametrize(
+    ("program", "x", "slope"),
+    [
+        ("x**(1.0 * 2.0)", -3.0, -6.0),
+        ("x**sqrt(4.0)", -3.0, -6.0),
+        ("x * int(0.7 * 10) + x * floor(0.7 * 10)", 1.5, 14.0),
+        ("a = 0.1\nwhere(a == 0.1, x**2, x**3)", 2.0, 4.0),
+        (
+            "h = 1.0 / 4\nt = 0.0\ny = 0\nwhile t < 1:\n    t = t + h\n    y = y + h * x**2\ny",
+            2.0,
+            4.0,
+        ),
+        ("k = 0.6 // 0.25\nx**k", -3.0, -6.0),
+    ],
+)
+def test_what_is_chosen_off_the_tape_hangs_on_no_sampled_rounding(program, x, slope):
+    """Slopes by hand. What float64 gives exactly is rounded no more, nor a whole exponent."""
+    verdict = solve(program, x)
+    found = verdict.opinions["reverse"].gradients["x"]
+    assert verdict.verdict == "agree"
+    assert found.value == pytest.approx(slope, rel=1e-14)
+    assert found.error < 1e-12
+
+
+def test_what_rounding_loses_off_the_tape_is_in_the_bar():
+    """Of 0.1 + 0.2 - 0.3 float64 keeps no digit; of 1.1^50 it loses some."""
+    lost, power = (solve(f"x * ({text})", 2.5) for text in ("0.1 + 0.2 - 0.3", "1.1**50"))
+    assert (lost.verdict, power.verdict) == ("unstable-forward", "agree")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 import mpmath
 import sympy
@@ -20,19 +21,7 @@ SAME, MOVED = mpmath.mpf(10) ** -40, mpmath.mpf(10) ** -15
 PROBES = [0.37, 1.31, 2.83, 5.19, 9.47, 17.3, 40.7, -0.41, -1.27, -2.91, -6.13, -14.9]
 LONGEST = 300
 
-FUNCTIONS = """
-x**3 + 2*sin(x)          | x**2*exp(x)            | sin(x)*cos(x)          | exp(-x**2/2)
-log(1 + x**2)            | (x**2 + 1)/(x - 3)     | sqrt(1 + x**2)         | x**x
-tanh(x)                  | atan(2*x)              | 1/(1 + exp(-x))        | log(1 + exp(x))
-sqrt(x - 8)*exp(x)       | x**12*sin(x)           | 10**6*x**2/2 - cos(x)  | sin(x)**2*cos(x)
-exp(sin(x))              | (x**2 - 1)**3*(x + 2)  | x*log(x) - x           | sin(3*x)/x
-x/(1 + x**2)**2          | asin(x/20)             | sinh(x)*cosh(x)        | 2**x*x**2
-exp(x)/(1 + x)           | log(x)/x               | cos(x**2 + 1)          | sin(x)/(1 + cos(x))
-sqrt(x)*(x - 1)          | tan(x/2)               | atan(1/x)              | log(sin(x) + 2)
-(x + 1/x)**4             | exp(2*x)*sin(3*x)      | x**(5/2) - x**(1/3)    | log(x + sqrt(1 + x**2))
-(3*x - 2)**7             | sin(sin(x))            | exp(exp(-x))           | x**3*log(x)**2
-(x**3 + 1)/(x**2 + 4)    | cosh(x)/x              | sqrt(x**2 + x + 1)     | atan(sqrt(x))
-"""
+FUNCTIONS = Path(__file__).with_suffix(".txt").read_text()
 
 REWRITINGS: tuple[Callable[[sympy.Expr], sympy.Expr], ...] = (
     lambda e: e,
