@@ -165,7 +165,7 @@ def find_sign(expr: sympy.Expr) -> str:
             return "+" if base in ("+", "-") else "0+" if expr.exp > 0 else ""
         return base if base == "+" or (base == "0+" and expr.exp.is_positive) else ""
     name = str(expr.func)
-    if name in ("exp", "cosh", "Abs"):
+    if name in ("exp", "cosh", "sech", "erfc", "Abs"):
         known = name != "Abs" or find_sign(expr.args[0]) in ("+", "-")
         return "+" if known else "0+"
     return find_sign(expr.args[0]) if name in ODD else ""

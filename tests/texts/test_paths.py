@@ -52,6 +52,7 @@ SIGNS = {
         1 / (1 + sympy.exp(-x)),
         sympy.sqrt(2) * x**2 + sympy.log(2),
         sympy.tanh(TOWER),
+        sympy.sech(x) + sympy.erfc(y),
     ),
     "0+": (x**2, (x**2 + y**2) ** sympy.Rational(3, 2), sympy.S.Zero, abs(x - 1) * y**2),
     "-": (-(x**2) - 1, sympy.tanh(-1 - x**2)),
