@@ -51,7 +51,7 @@ FILES = 64  # that a process may have open: modules are loaded when they are use
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000  # CLONE_NEWUSER and CLONE_NEWNET of <sched.h>
 WAITING, BUSIER = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
 LOOK = 0.5  # seconds for what was stopped with us, and goes on
-NAP, BULK = 0.001, 1 << 16  # seconds, while messages gather; bytes that are read at once
+NAP, BULK = 0.001, 1_000  # seconds, while messages gather; as many are read at once
 AHEAD = 3  # tasks for each process: one that it works on, others that wait so that it never does
 TASKS = 20_000  # that a process does before another takes its place: what it remembers is let go
 COLLECT_EVERY = 10_000  # objects: with Python's 700 they take an eighth of judging
@@ -126,11 +126,7 @@ def work_on_item() -> Iterator[None]:
 
 
 def _say(kind: str, what: Any = None) -> None:
-    said = f"{SPELL((kind, what))}\n".encode()
-    if not FORKS:
-        _Inside.pipe.send_bytes(said)
-    while FORKS and said:
-        said = said[os.write(_Inside.pipe.fileno(), said) :]
+    _Inside.pipe.send_bytes(SPELL((kind, what)).encode())
 
 
 def _set_alarm(seconds: float) -> None:
@@ -218,7 +214,7 @@ class _Process:
     known: frozenset[Hashable]
     left: int = TASKS
     ended: bool = False
-    heard: deque[bytes] = field(default_factory=lambda: deque([b""]))
+    heard: deque[bytes] = field(default_factory=deque)
 
     def ask(self, task: Task, given: Any, handle: int | None) -> Any:
         """Do a task there, with a file that is open here; of a generator all that it gives.
@@ -245,21 +241,16 @@ class _Process:
 
     def _hear(self, before: str) -> bytes:
         """The next message; those that came with it are kept."""
-        while len(self.heard) < 2:  # the last one has not come whole
+        if not self.heard:
             if before:
                 time.sleep(NAP)
             if before == "begun" and self.limits:
                 self._wait(max(WAITING, self.limits.seconds * BUSIER))
-            self.heard.extend((self.heard.pop() + self._read()).split(b"\n"))
+            self.heard.append(self.pipe.recv_bytes())
+            with suppress(EOFError, OSError):  # said again when what came before has been heard
+                while len(self.heard) < BULK and self._comes(0.0):
+                    self.heard.append(self.pipe.recv_bytes())
         return self.heard.popleft()
-
-    def _read(self) -> bytes:
-        """What has been said, as far as it has come; EOFError where nothing will."""
-        if not FORKS:
-            return self.pipe.recv_bytes()
-        if found := os.read(self.pipe.fileno(), BULK):
-            return found
-        raise EOFError
 
     def _wait(self, most: float) -> None:
         """Wait for a message; TimeoutError if there is none in time.
