@@ -257,12 +257,23 @@ class Line:
         return at
 
     def _add_test(self, node: ast.expr, name: str, args: tuple[int, ...]) -> int:
-        """Of comparisons there are two that hold together, and the one of a choice."""
+        """Of comparisons there are two that hold together, and the one of a choice.
+
+        Anywhere else what holds counts 1, and what does not 0.
+        """
         are_tests = [slot in self.tests for slot in args]
-        both = name == "multiply" and all(are_tests)
-        if any(are_tests) and not both and (name != CHOICE or are_tests != [True, False, False]):
-            raise _Beyond(name)
-        return self._apply_op(node, BOTH if both else name, args)
+        if name == "multiply" and all(are_tests):
+            return self._apply_op(node, BOTH, args)
+        if name == CHOICE and are_tests[0]:
+            return self._apply_op(node, name, (args[0], *map(self.count, args[1:])))
+        return self._apply_op(node, name, tuple(map(self.count, args)))
+
+    def count(self, slot: int) -> int:
+        """The slot of a number: 1 where a comparison holds, 0 where it does not."""
+        if slot not in self.tests:
+            return slot
+        one, none = map(self._add_number, (1, 0))
+        return self._apply_op(ast.Constant(1), CHOICE, (slot, one, none))
 
     # -- at a point --------------------------------------------------------------------------------
 
@@ -343,10 +354,10 @@ def make_line(tree: ast.expr, text: str, shapes: Shapes) -> Line | None:
     """The formula as a line of operations; None where it is more than single numbers."""
     line = Line(text, shapes)
     try:
-        line.end = line.add(tree)
+        line.end = line.count(line.add(tree))
     except _Beyond:
         return None
-    return None if line.end in line.tests else line
+    return line
 
 
 def _read_index(node: ast.expr) -> int:

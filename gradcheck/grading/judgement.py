@@ -132,6 +132,7 @@ WIDTH = 2.0**-39
 FINE = 128  # bits for it
 SEEN = 1e-13  # relative: what floats do not show is no other answer, but a rounded number in it
 ROUNDED = "right but for its last digits: write pi, e, sqrt(2), 1/3 in place of their decimals"
+OPEN = ("equal", "undecided")  # at the usual points: a proof may be found elsewhere
 FEWEST = 3  # points at which a formula must have been compared before it is called right
 
 
@@ -158,13 +159,13 @@ def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
     outcome = compare(answers, due)
     if outcome.kind == "different" and _is_tolerated(key, answers, due):
         outcome = Outcome("equal", rounded=True)
-    elif outcome.kind == "equal":
-        more = find_further_sides(key, ready)
+    elif outcome.kind in OPEN:
+        more = find_further_sides(key, ready) if outcome.kind == "equal" else ()
         spots = (*spots, *more)
         if more:
             beyond = [spot.gradient(part) for spot in more]
             outcome = compare([*answers, *map(ready.at, more)], [*due, *beyond])
-        for spot in find_distant_spots(key, ready) if outcome.kind == "equal" else ():
+        for spot in find_distant_spots(key, ready) if outcome.kind in OPEN else ():
             there = compare([ready.at(spot)], [spot.gradient(part)])
             if there.kind == "different":  # what cannot be seen there says nothing
                 outcome, spots = replace(there, point=len(spots)), (*spots, spot)
@@ -180,12 +181,19 @@ def _compare_numbers(key: Key, part: str, ready: Readings) -> Compared:
     """An answer that says nothing about other points than the given one.
 
     An exact number that is right there alone is tagged: the gradient is another one elsewhere.
+    Where no point is given, a number speaks of them all.
     """
     answer, noise, due = ready.at(key.spots[0]), key.noise(part), key.due(part)
     halves = np.broadcast_to(ready.half_units, ready.half_units.shape or noise.shape)
     outcome = compare_numbers(answer, halves, due[0], noise)
     if outcome.kind == "different" and _is_tolerated(key, [answer], due[:1]):
         outcome = Outcome("equal", rounded=True)
+    given = any(i.shape or i.value is not None for i in key.problem.inputs.values())
+    for k in range(len(due) if outcome.kind == "equal" and not given else 0):
+        there = compare_numbers(answer, halves, due[k], noise)
+        if there.kind == "different":
+            outcome = replace(there, point=k)
+            break
     tags = ("rounded",) if outcome.rounded else ()
     if outcome.kind == "equal" and ready.half_units.shape == () and not ready.half_units.item():
         known = [float(g) for g in map(find_floats, due) if g is not None and not g.shape]

@@ -7,7 +7,7 @@ and gradients that are asked for themselves: where `wrt` has `z`, `X.T @ dz` ans
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +39,7 @@ FLAT = 1e-9  # a gradient that is no better seen than its rounding
 POINTS = 8
 FAR = 3
 RESERVE = 24
+ASIDE = 2
 DIAGNOSTIC = 4
 GOOD = ("agree", "unstable-forward")
 TRIES = 200  # draws for one student
@@ -88,6 +89,12 @@ class Key:
         usual = draw.draw_further_points(self.problem, POINTS + RESERVE)[POINTS:]
         far = draw.draw_far_points(self.problem, RESERVE)[FAR:]
         return tuple(Spot(self.problem, point) for point in (*far, *usual))
+
+    @cached_property
+    def aside(self) -> tuple[Spot, ...]:
+        """Points at no decimals, as those that are drawn and read well are."""
+        moved = (Spot(self.problem, at) for at in draw.draw_points_aside(self.problem, self.points))
+        return tuple(islice((spot for spot in moved if spot.inside), ASIDE))
 
     @cached_property
     def scope(self) -> Problem:

@@ -27,7 +27,8 @@ from gradcheck.values import Array, Routine
 
 BITS = 128
 MOST = 12
-CROSSINGS, HALVINGS = 3, 20
+SAME = ("Eq", "NotEq")
+CROSSINGS, HALVINGS = 3, 50
 LARGEST = 10**15  # a bound beyond it is not visited, and the answer not judged right
 BESIDE = Fraction(1, 8)
 Knot = tuple[Routine, tuple[int, ...]]  # what is zero there, and of which slots of a line
@@ -105,7 +106,7 @@ def _list_typed(line: Line) -> list[Fraction]:
 def _approach(lines: Sequence[Line], spots: Sequence[Spot]) -> Iterator[Spot]:
     """On both sides of each knot, close to it: it may lie a little beside the gradient's own.
 
-    A millionth as far apart as the points between which it was seen.
+    A float's last digits apart: between two knots that lie close together another rule may hold.
     """
     ordered = sorted(spots, key=lambda spot: [v for a in spot.point.values() for v in a.flat])
     sided = [(spot, _find_sides(lines, spot)) for spot in ordered]
@@ -170,11 +171,13 @@ TINY = arb(10) ** -400  # no number of digits that is looked at shows such a sum
 
 
 def find_distant_spots(key: Key, ready: Readings) -> Iterator[Spot]:
-    """Points where another rule may hold in an answer that compares, cuts or saturates arrays.
+    """Points at no decimals; and of an answer that compares, cuts or saturates arrays others too.
 
     On which side of its knots a point lies is not known there: those are visited where the numbers
     that it mentions would matter, and a few on unusual scales.
     """
+    yield from key.aside
+    yield from (spot for spot in _touch(key, ready) if spot.inside)
     few = key.case(0).size() > LARGE
     beside = (Spot(key.problem, point) for point in find_distant_points(key, ready.trees))
     yield from islice((spot for spot in beside if spot.inside), VISITED[few])
@@ -182,11 +185,27 @@ def find_distant_spots(key: Key, ready: Readings) -> Iterator[Spot]:
         yield from islice((spot for spot in key.reserve if spot.inside), SCALES[few])
 
 
+def _touch(key: Key, ready: Readings) -> Iterator[Spot]:
+    """Where two things that an answer asks to be equal may be."""
+    asking = [line for line in ready.lines if any(s.name in SAME for s in line.steps.values())]
+    numbers = {abs(number) for line in asking for number in _list_typed(line)}
+    nodes = (node for tree in ready.trees for node in ast.walk(tree))
+    compared = [n for n in nodes if isinstance(n, ast.Compare) and type(n.ops[0]).__name__ in SAME]
+    if not asking and not compared:
+        return
+    numbers |= {Fraction(0), Fraction(1), *_fold_typed(compared)}
+    for number in islice(sorted(numbers), MOST):
+        yield from (Spot(key.problem, _move_all(key, sign * number)) for sign in (1, -1))
+
+
 def find_distant_points(key: Key, trees: Sequence[ast.AST]) -> Iterator[Point]:
     """Points beside the numbers that formulas mention where their rule changes."""
     nodes = [node for tree in trees for node in ast.walk(tree)]
     numbers = [1 / n for n in _fold_typed(filter(_saturates, nodes)) if n > SATURATING]
-    numbers += [n for n in _fold_typed(filter(_is_knotted, nodes)) if n not in COMMON]
+    bounds = _fold_typed(filter(_is_knotted, nodes))
+    signed = sorted({*bounds, *(-n for n in bounds)})
+    yield from (_move_all(key, (a + b) / 2) for a, b in pairwise(signed) if a + b)
+    numbers += [n for n in bounds if n not in COMMON]
     for turned, sign, factor, number in product((False, True), (1, -1), BESIDES, numbers):
         yield _move_all(key, sign * number * factor, turned=turned)
 

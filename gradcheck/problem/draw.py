@@ -68,6 +68,7 @@ PLACES = 10_000  # decimals are drawn to four places where two would be too coar
 SMALL = 4  # entries: programs that are looked at long enough to find rare paths
 EXPLORED = {True: 60, False: 16}
 NEARBY = 8
+LARGEST = 2**61 - 1  # a prime
 LARGE = 2_000
 """Entries of all inputs beyond which no path is asked for: it is too long to be told apart."""
 
@@ -129,6 +130,22 @@ def draw_points_near(problem: Problem, numbers: Sequence[Fraction]) -> Iterator[
         for _ in range(4)
     ]
     return draw_candidates(*split(problem), problem.seed_of_points + 3, scales)
+
+
+def draw_points_aside(problem: Problem, points: Iterable[Point]) -> Iterator[Point]:
+    """Points a little aside, at no decimals: a period or a rounding that fits all decimals is seen.
+
+    Further from 0 by less than a thousandth.
+    """
+    rng = np.random.default_rng(problem.seed_of_points + 4)
+    varying = {i.name: i.shape for i in split(problem)[1]}
+    for point in points:
+        moved = dict(point)
+        for name, shape in varying.items():
+            drawn = rng.integers(LARGEST // 1_000, size=prod(shape))
+            factors = np.array([1 + Fraction(int(k), LARGEST) for k in drawn], dtype=object)
+            moved[name] = np.asarray(point[name] * factors.reshape(shape), dtype=object)
+        yield moved
 
 
 def find_path(problem: Problem, point: Point, *, write: bool = True) -> Path | None:
