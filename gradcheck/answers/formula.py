@@ -3,7 +3,8 @@
 import ast
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import chain, combinations, pairwise
@@ -22,7 +23,7 @@ from gradcheck.answers.tokens import (
     make_fault,
     tokenize,
 )
-from gradcheck.answers.tree import echo, find_half_unit
+from gradcheck.answers.tree import echo, find_half_unit, read_number
 from gradcheck.answers.words import Words, make_vocabulary
 from gradcheck.errors import ANSWER_EXPONENT, TextError
 
@@ -95,7 +96,13 @@ def read_formula(
 
 
 def list_other_readings(formula: Formula) -> Iterator[Formula]:
-    """The formula as another reader might have read it: one doubt turned, then all of them."""
+    """The formula as another reader might have read it: one doubt turned, then all of them.
+
+    And with roots as those have them who take the third root of a negative number.
+    """
+    tree = _RealRoots().visit(deepcopy(formula.tree))
+    if (rooted := replace(formula, tree=tree)).understood != formula.understood:
+        yield replace(rooted, notes=(*formula.notes, REAL_ROOT))
     if formula.words is None or not formula.doubts:  # of a piece nothing is in doubt
         return
     each = [frozenset([at]) for at in formula.doubts[:TURNS]]
@@ -108,6 +115,38 @@ def list_other_readings(formula: Formula) -> Iterator[Formula]:
         if found.understood not in seen:
             seen.add(found.understood)
             yield found
+
+
+REAL_ROOT = "roots of negative numbers are the real ones, as in cbrt(-8) = -2"
+
+
+class _RealRoots(ast.NodeTransformer):
+    """x^(2/3) as |x|^(2/3), and x^(1/3) with the sign of x."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: N802 - ast's name
+        self.generic_visit(node)
+        exponent = _read_ratio(node.right) if isinstance(node.op, ast.Pow) else None
+        if exponent is None or exponent.denominator % 2 == 0 or exponent.denominator == 1:
+            return node
+        size = ast.BinOp(_call("absolute", node.left), ast.Pow(), node.right)
+        if exponent.numerator % 2:
+            size = ast.BinOp(_call("sign", node.left), ast.Mult(), size)
+        return ast.fix_missing_locations(ast.copy_location(size, node))
+
+
+def _call(function: str, inner: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name(function, ast.Load()), [inner], [])
+
+
+def _read_ratio(node: ast.expr) -> Fraction | None:
+    match node:
+        case ast.UnaryOp(ast.USub(), ast.BinOp() as inner):
+            ratio = _read_ratio(inner)
+            return None if ratio is None else -ratio
+        case ast.BinOp(left, ast.Div(), right):
+            above, below = read_number(left), read_number(right)
+            return Fraction(above) / below if above and below else None
+    return None
 
 
 @lru_cache(maxsize=64)
