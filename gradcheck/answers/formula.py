@@ -123,7 +123,7 @@ REAL_ROOT = "roots of negative numbers are the real ones, as in cbrt(-8) = -2"
 class _RealRoots(ast.NodeTransformer):
     """x^(2/3) as |x|^(2/3), and x^(1/3) with the sign of x."""
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: N802 - ast's name
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         exponent = _read_ratio(node.right) if isinstance(node.op, ast.Pow) else None
         if exponent is None or exponent.denominator % 2 == 0 or exponent.denominator == 1:
