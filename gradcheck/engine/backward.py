@@ -116,7 +116,7 @@ def _revive(kind: Routine, node: Node) -> tuple[Value, tuple[Value, ...]]:
     """The saved values as tensors that remember, so that the backward pass is itself recorded."""
     y, operands = read_saved(node)
     watch = node.watch or ()
-    cells = dict(zip(watch[::3], watch[1::3], strict=True))  # -1: of the value
+    memories = dict(zip(watch[::3], watch[1::3], strict=True))  # -1: of the value
 
     def revive(value: Value, step: Step | None, i: int) -> Value:
         if step is None:
@@ -124,7 +124,7 @@ def _revive(kind: Routine, node: Node) -> tuple[Value, tuple[Value, ...]]:
         twin = kind(value, True, step if isinstance(step, Node) else None)
         if isinstance(step, Leaf):
             twin._leaf = lambda: step
-        twin._writes = cells.get(i)
+        twin._writes = memories.get(i)
         return twin
 
     live = tuple(

@@ -59,20 +59,20 @@ def _make_reader(t: Tensor | None, is_output: bool) -> Callable[[], Tensor | Non
     """How to read a saved tensor: an output without its node (or the node would hold itself)."""
     if t is None:
         return lambda: None
-    value, tracked, cell, version = t._value, t._tracked, t._cell, t._version
+    value, tracked, memory, version = t._value, t._tracked, t._memory, t._version
     maker: Callable[[], Value] = (lambda: None) if t._node is None else ref(t._node)
     held = None if is_output else t
 
     def read() -> Tensor:
         node = maker()
-        if cell[0] != version:
-            written = "" if is_output else cell[1]
+        if memory.version != version:
+            written = "" if is_output else memory.writer
             name = written or (node.name() if node else "")
-            raise RuntimeError(advice.explain_change(value, name, cell[0], version))
+            raise RuntimeError(advice.explain_change(value, name, memory.version, version))
         twin = held
         if twin is None:
             twin = Tensor(value, tracked, node)
-            twin._writes = cell
+            twin._writes = memory
         return twin
 
     return read
@@ -210,11 +210,12 @@ def _record(
     where = list(accumulate((prod(form[0]) if form else 0 for form in known), initial=0))
     row = _make_row(cls, args, known, where)
     edges = tuple(t._step() if track(t) else None for t in args)
-    node = make_node(row, edges, tuple(map(_form, args)), (), {}, ctx, None)
+    node = make_node(row, edges, tuple(map(_form, args)), (), {})
+    node.y = ctx
     line = ((where[-1],), np.dtype(np.float64))
     for k, out in enumerate(outputs):
         if live[k]:
-            picked = (PICK, (node,), (line,), (None,), {"index": k, "where": where}, None, None)
+            picked = PICK, (node,), (line,), (None,), {"index": k, "where": where}
             out._tracked, out._node = True, node if len(outputs) == 1 else make_node(*picked)
     if ctx._save(outputs):
         node.watch = ()

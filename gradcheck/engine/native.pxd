@@ -11,6 +11,9 @@ cdef extern from *:
     """
     long long gradcheck_ticks
 
+cdef inline object make(type kind, tuple unset):
+    return kind.__new__(kind)
+
 cdef inline long long tick():
     global gradcheck_ticks
     gradcheck_ticks += 1

@@ -17,41 +17,48 @@ cdef class Leaf:
     cdef public object variable, hooks
     cdef public long long order
 
+@cython.final
+cdef class Memory:
+    cdef public long long version
+    cdef public str writer
+
 cdef class State:
     cdef object __weakref__
     cdef public object _value, _node, _grad, _leaf, _view
-    cdef public list _writes
+    cdef public Memory _writes
     cdef public bint _tracked, _parameter
 
 @cython.final
 cdef class Waiting:
     cdef Node ahead
+    cdef object g, accumulate
     cdef list heap
+    cdef dict arrived
 
+    cdef add(self, object step, object g)
     @cython.locals(ahead=Node)
-    cdef put(self, Node node)
+    cdef put(self, Node node, object g)
     cdef Node take(self)
 
 cdef list RECENT, UNUSUAL
 cdef object float64, ndarray
 
-cpdef Node make_node(
-    object op, tuple edges, tuple forms, tuple operands, object params, object y, tuple watch
-)
+cpdef Node make_node(object op, tuple edges, tuple forms, tuple operands, object params)
 cpdef Leaf make_leaf(object variable)
-@cython.locals(watch=tuple, cell=list, k=cython.Py_ssize_t)
 cpdef tuple read_saved(Node node)
+@cython.locals(watch=tuple, k=cython.Py_ssize_t, memory=Memory)
+cpdef check_saved(Node node)
 @cython.locals(spot=cython.Py_ssize_t, known=tuple)
 cpdef tuple stand_in(object value)
 
 @cython.locals(operands=tuple, i=cython.Py_ssize_t)
-cdef _send_on(
-    Node node, object g, tuple saved, set wanted, dict arrived, Waiting waiting, object verbs
-)
+cdef _send_on(Node node, object g, object read, set wanted, Waiting waiting, object verbs)
 cdef object _pull_and_fit(Node node, Py_ssize_t i, object g, object y, tuple operands, object rules)
 cdef _copy_known(dict landed)
-cdef _arrive(object step, object g, dict arrived, Waiting waiting, object verbs)
-cpdef list find_cell(State t)
+@cython.locals(memory=Memory)
+cpdef Memory find_memory(State t)
+@cython.locals(memory=Memory)
+cpdef count_write(State t)
 cpdef object step_of(State t)
 cpdef object wrap(type kind, object value, bint tracked, Node node)
 cpdef object _move(State t, object by)

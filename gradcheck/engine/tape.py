@@ -43,8 +43,8 @@ class Node:
     """One op on the tape: its row, the edges to its operands' nodes, and what its VJPs will read.
 
     `forms[i]` is the (shape, dtype) of operand i, None for a plain number; `edges[i]` is None for
-    a constant; `watch` has the operand (-1: the value), its version cell and the version that was
-    saved, one operand behind the other, and is None where nothing was saved.
+    a constant; `watch` has the operand (-1: the value), its memory and the version that was saved,
+    one operand behind the other, and is None where nothing was saved.
     """
 
     op: Op
@@ -115,12 +115,19 @@ def find_outer(step: Step) -> tuple[Step, int]:
     return step, 0
 
 
+class Memory:
+    """What tensors look at together: how often it was written, and the last recorded writer."""
+
+    version: int
+    writer: str
+
+
 class State:
     """What a tensor holds: its value, its place on the tape, its gradient, a count of writes.
 
-    `_cell` is [version, name of the last recorded write], is shared by all tensors that look at
-    the same memory, and is made when it is first asked for; `_view` says of a view whose memory it
-    looks at; `_leaf()` is the end of the edges that lead here, if there are any.
+    `_memory` is shared by all tensors that look at the same one, and is made when it is first asked
+    for; `_view` says of a view whose memory it looks at; `_leaf()` is the end of the edges that
+    lead here, if there are any.
     """
 
     __slots__ = (
@@ -136,7 +143,7 @@ class State:
         self._tracked = tracked
         self._node = node
         self._parameter = parameter
-        self._writes: list[Value] | None = None
+        self._writes: Memory | None = None
         self._grad: Self | None = None
         self._leaf: Callable[[], Leaf | None] | None = None
         self._view: Value = None
@@ -146,8 +153,8 @@ class State:
             self._view.settle(self)
 
     @property
-    def _cell(self) -> list[Value]:
-        return find_cell(self)
+    def _memory(self) -> Memory:
+        return find_memory(self)
 
     def _step(self) -> Step:
         return step_of(self)
@@ -160,20 +167,25 @@ class State:
 
 def wrap(kind: type[Value], value: Value, tracked: bool, node: Node | None) -> Value:
     """A tensor of that kind; `kind(value, tracked, node)` without the detour of a call."""
-    t: State = kind.__new__(kind)  # type: ignore[call-overload]
+    t: State = native.make(kind, ("_grad", "_leaf", "_view", "_writes"))
     t._value = value
     t._tracked = tracked
     t._node = node
     t._parameter = False
-    t._grad = t._leaf = t._view = t._writes = None
     return t
 
 
-def find_cell(t: State) -> list[Value]:
-    """The version of a tensor's memory and the name of the last recorded write."""
+def find_memory(t: State) -> Memory:
     if t._writes is None:
-        t._writes = [0, ""]
+        memory: Memory = Memory.__new__(Memory)
+        memory.version, memory.writer = 0, ""
+        t._writes = memory
     return t._writes
+
+
+def count_write(t: State) -> None:
+    memory = find_memory(t)
+    memory.version += 1
 
 
 def step_of(t: State) -> Step:
@@ -211,55 +223,57 @@ def read_saved(node: Node) -> tuple[Value, tuple[Value, ...]]:
 
     Raises RuntimeError, in PyTorch's words, where they are gone or changed.
     """
+    check_saved(node)
+    return node.y, node.operands or ()
+
+
+def check_saved(node: Node) -> None:
+    """Raises RuntimeError, in PyTorch's words, where saved values are gone or changed."""
     if node.operands is None:
         raise RuntimeError(advice.FREED)
-    watch = () if node.watch is None else node.watch
+    watch = node.watch
+    if watch is None:
+        return
     for k in range(0, len(watch), 3):
-        cell: list[Value] = watch[k + 1]
-        if cell[0] != watch[k + 2]:
-            raise RuntimeError(_describe_change(node, watch[k], cell, watch[k + 2]))
-    return node.y, node.operands
+        memory: Memory = watch[k + 1]
+        if memory.version != watch[k + 2]:
+            raise RuntimeError(_describe_change(node, watch[k], memory, watch[k + 2]))
 
 
-def _describe_change(node: Node, i: Value, cell: list[Value], version: int) -> str:
+def _describe_change(node: Node, i: Value, memory: Memory, version: int) -> str:
     """PyTorch's words for a saved tensor (operand i, or the value: -1) that was overwritten."""
     value = node.y if i < 0 else (node.operands or ())[i]
     maker = node if i < 0 else node.edges[i]
     origin = maker.name() if isinstance(maker, Node) else ""
-    if i >= 0 and cell[1]:  # the write has given the operand another node
-        origin = "AsStrided" if isinstance(maker, Node) and maker.op.name in MOVES else cell[1]
-    return advice.explain_change(value, origin, cell[0], version)
+    if i >= 0 and memory.writer:  # the write has given the operand another node
+        moved = isinstance(maker, Node) and maker.op.name in MOVES
+        origin = "AsStrided" if moved else memory.writer
+    return advice.explain_change(value, origin, memory.version, version)
 
 
 # -- recording -----------------------------------------------------------------------------------
 
 
-def make_node(  # noqa: PLR0917 - by position: it is called for every op
+def make_node(
     op: Op,
     edges: tuple[Step | None, ...],
     forms: tuple[Form, ...],
     operands: tuple[Value, ...],
     params: Params,
-    y: Value,
-    watch: tuple[Value, ...] | None,
 ) -> Node:
-    node: Node = Node.__new__(Node)
+    node: Node = native.make(Node, ("y", "watch", "hooks", "keeper", "span"))
     node.op = op
     node.edges = edges
     node.forms = forms
     node.operands = operands
     node.params = params
-    node.y = y
-    node.watch = watch
-    node.hooks = node.keeper = node.span = None
     node.order = native.tick()
     return node
 
 
 def make_leaf(variable: Value) -> Leaf:
-    leaf: Leaf = Leaf.__new__(Leaf)
+    leaf: Leaf = native.make(Leaf, ("hooks",))
     leaf.variable = variable
-    leaf.hooks = None
     leaf.order = native.tick()
     return leaf
 
@@ -307,15 +321,15 @@ def record(  # noqa: PLR0917 - by position: it is called for every op
         if not keep[i]:
             values[i] = blank
         elif isinstance(t, State):
-            watch += i, t._cell, t._cell[0]
+            watch += i, t._memory, t._memory.version
     if keep_y:
-        watch += -1, out._cell, out._cell[0]
-    saved = tuple(watch) if keep_y or True in keep else None
-    y = out._value if keep_y else None
-    out._node = make_node(row, tuple(edges), tuple(forms), tuple(values), params, y, saved)
+        watch += -1, out._memory, out._memory.version
+    out._node = node = make_node(row, tuple(edges), tuple(forms), tuple(values), params)
     out._tracked = True
+    if keep_y or True in keep:
+        node.y, node.watch = out._value if keep_y else None, tuple(watch)
     if MODE.observe is not None:
-        MODE.observe(out._node, out, operands)
+        MODE.observe(node, out, operands)
 
 
 # -- the four verbs -------------------------------------------------------------------------------
@@ -374,26 +388,48 @@ Read = Callable[[Node], tuple[Value, tuple[Value, ...]]] | None
 
 
 class Waiting:
-    """Nodes whose turn will come, the latest first: one stands ahead, the others in a heap."""
+    """Steps at which cotangents have arrived, until it is their turn: the latest goes first.
 
-    def __init__(self) -> None:
+    One node stands ahead, with what has arrived at it; of the others `arrived` has it, in a heap
+    where they are nodes.
+    """
+
+    def __init__(self, accumulate: Value) -> None:
         self.ahead: Node | None = None
+        self.g: Value = None
         self.heap: list[tuple[int, Node]] = []
+        self.arrived: dict[Step, Value] = {}
+        self.accumulate = accumulate
 
-    def put(self, node: Node) -> None:
+    def add(self, step: Step, g: Value) -> None:
+        """A cotangent comes to a step: the first waits there, others are accumulated."""
+        if step is self.ahead:
+            self.g = self.accumulate(step, self.g, g)
+            return
+        held = self.arrived.get(step)
+        if held is not None:
+            self.arrived[step] = self.accumulate(step, held, g)
+        elif type(step) is Node:
+            self.put(step, g)
+        else:
+            self.arrived[step] = g
+
+    def put(self, node: Node, g: Value) -> None:
         ahead = self.ahead
-        if ahead is None and self.heap:
-            ahead = self.ahead = heappop(self.heap)[1]
-        if ahead is not None:
-            if ahead.order > node.order:
-                ahead, node = node, ahead
-            heappush(self.heap, (-ahead.order, ahead))
-        self.ahead = node
+        if ahead is None and (not self.heap or -self.heap[0][0] < node.order):
+            self.ahead, self.g = node, g
+            return
+        if ahead is not None and ahead.order < node.order:
+            self.ahead, self.g, node, g = node, g, ahead, self.g
+        self.arrived[node] = g
+        heappush(self.heap, (-node.order, node))
 
     def take(self) -> Node | None:
+        """The node whose turn it is; what has arrived there is `g`."""
         node = self.ahead
         if node is None and self.heap:
-            return heappop(self.heap)[1]
+            node = heappop(self.heap)[1]
+            self.g = self.arrived.pop(node)
         self.ahead = None
         return node
 
@@ -413,57 +449,53 @@ def walk(
     the operands where they are not to be as they were saved. Raises RuntimeError, in PyTorch's
     words, where saved values are gone or changed.
     """
-    arrived: dict[Step, Value] = {}
     landed: dict[Step, Value] = {}
-    waiting = Waiting()
+    waiting = Waiting(verbs.accumulate)
     for root, g in roots:
-        _arrive(root, verbs.seed(root, g), arrived, waiting, verbs)
-    above = set() if only is None else _find_above(only, arrived)
+        waiting.add(root, verbs.seed(root, g))
+    above = set() if only is None else _find_above(only, {root for root, _ in roots})
     wanted = None if only is None else above | only
     while (taken := waiting.take()) is not None:
         node: Node = taken
-        g = arrived.pop(node)
+        g, waiting.g = waiting.g, None
         if node.hooks or node.keeper is not None:
             g = apply_hooks(node, g)
         if only is not None and node in only:
             landed[node] = g
         if only is not None and node not in above:
             continue
-        saved = read_saved(node) if read is None or node.watch is None else read(node)
-        _send_on(node, g, saved, wanted, arrived, waiting, verbs)
+        _send_on(node, g, read, wanted, waiting, verbs)
         if not retain:
             node.release()
-    landed |= {leaf: apply_hooks(leaf, g) for leaf, g in arrived.items()}
-    arrived.clear()
+    landed |= {leaf: apply_hooks(leaf, g) for leaf, g in waiting.arrived.items()}
+    waiting.arrived.clear()
     g = None  # what is known here too would be copied
     _copy_known(landed)
     return landed
 
 
 def _send_on(  # noqa: PLR0917 - by position: it is called for every node
-    node: Node,
-    g: Value,
-    saved: tuple[Value, tuple[Value, ...]],
-    wanted: Value,
-    arrived: Value,
-    waiting: Waiting,
-    verbs: Value,
+    node: Node, g: Value, read: Read, wanted: Value, waiting: Waiting, verbs: Value
 ) -> None:
     """What arrived at a node, pulled through its op, comes to the steps of its operands."""
-    y, operands = saved
+    if read is None or node.watch is None:
+        check_saved(node)
+        y, operands = node.y, node.operands
+    else:
+        y, operands = read(node)
     rules: Value = node.op.vjps  # one an operand, or one for all, made for this value
     if verbs is RIGHT and type(rules) is not tuple:
-        rules = rules(y, *operands, **node.params)
+        rules = rules(y, *operands, **node.params)  # type: ignore[misc]
     for i, edge in enumerate(node.edges):
         if edge is None or not (wanted is None or edge in wanted):
             continue
         if verbs is RIGHT:
-            piece = _pull_and_fit(node, i, g, y, operands, rules)
+            piece = _pull_and_fit(node, i, g, y, operands, rules)  # type: ignore[arg-type]
         else:
             piece = verbs.pull(node, i, g, y, operands)
             piece = piece if piece is None else verbs.fit(node, i, piece)
         if piece is not None:
-            _arrive(edge, piece, arrived, waiting, verbs)
+            waiting.add(edge, piece)
 
 
 def _copy_known(landed: dict[Step, Value]) -> None:
@@ -471,14 +503,6 @@ def _copy_known(landed: dict[Step, Value]) -> None:
     for step, g in landed.items():
         if type(g) is ndarray and not native.is_alone(g):
             landed[step] = g.copy()
-
-
-def _arrive(step: Step, g: Value, arrived: Value, waiting: Waiting, verbs: Value) -> None:
-    """A cotangent comes to a step: the first waits there, others are accumulated."""
-    held = arrived.get(step)
-    arrived[step] = g if held is None else verbs.accumulate(step, held, g)
-    if held is None and type(step) is Node:
-        waiting.put(step)
 
 
 def _pull_and_fit(  # noqa: PLR0917 - by position: it is called for every edge
@@ -569,7 +593,7 @@ def _deposit(target: State, g: Value, create_graph: bool, own: bool) -> None:
     else:
         held._share()
         np.add(held._value, unwrap(g), out=held._value, casting="same_kind")
-        find_cell(held)[0] += 1
+        count_write(held)
 
 
 def move(t: State, by: Value) -> None:
@@ -580,7 +604,7 @@ def move(t: State, by: Value) -> None:
 def _move(t: State, by: Value) -> None:
     t._share()
     t._value -= by
-    find_cell(t)[0] += 1
+    count_write(t)
 
 
 def descend(parameters: Iterable[State], rate: Value) -> None:

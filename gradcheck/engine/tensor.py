@@ -28,7 +28,7 @@ from gradcheck.engine.tape import (
     Node,
     State,
     by_ledger,
-    find_cell,
+    find_memory,
     find_outer,
     make_node,
     record,
@@ -155,7 +155,7 @@ def _make_quick(row: Op) -> Callable[..., "Tensor"]:
         if UNUSUAL or looking:
             return apply_to_any(row, (a,) if alone else (a, b), params)
         u = as_numpy(a) if left is None else left._value
-        v = as_numpy(b) if right is None else right._value
+        v = None if alone else as_numpy(b) if right is None else right._value
         forward = row.forward
         if forward is named:
             forward = swift
@@ -204,17 +204,20 @@ def _record(  # noqa: PLR0917 - by position: it is called for every op
     else:
         (form, blank), (form_v, blank_v) = stand_in(u), stand_in(v)
         forms, kept = (form, form_v), (u if keep_u else blank, v if keep_v else blank_v)
+    node = make_node(row, edges, forms, kept, params)
+    out: Tensor = wrap(Tensor, y, True, node)
+    if not (keep_u or keep_v or keep_y):
+        return out
     watch: tuple[Value, ...] = ()
     if keep_u and left is not None:
-        cell = find_cell(left)
-        watch = (0, cell, cell[0])
+        memory = find_memory(left)
+        watch = (0, memory, memory.version)
     if keep_v and right is not None:
-        cell = find_cell(right)
-        watch = (*watch, 1, cell, cell[0])
-    node = make_node(row, edges, forms, kept, params, None, watch if keep_u or keep_v else None)
-    out: Tensor = wrap(Tensor, y, True, node)
+        memory = find_memory(right)
+        watch = (*watch, 1, memory, memory.version)
     if keep_y:
-        node.y, node.watch = y, (*watch, -1, find_cell(out), 0)
+        node.y, watch = y, (*watch, -1, find_memory(out), 0)
+    node.watch = watch
     return out
 
 
@@ -353,7 +356,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
         """The same memory without the memory of how it was made."""
         self._share()
         twin = type(self)(self._value)
-        twin._writes = self._cell
+        twin._writes = self._memory
         return twin
 
     def _freeze(self) -> Self:
@@ -364,7 +367,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     @property
     def _version(self) -> int:
-        return self._cell[0]  # type: ignore[no-any-return]
+        return self._memory.version
 
     def __pos__(self) -> Self:
         return self

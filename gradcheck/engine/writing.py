@@ -18,6 +18,7 @@ from gradcheck.engine.tape import (
     Node,
     State,
     by_ledger,
+    count_write,
     make_node,
     record,
     stand_in,
@@ -138,7 +139,7 @@ def link(out: State, operands: tuple[Value, ...], row: Op, params: Params) -> No
         base, path = (x._view.base, x._view.path) if x._view else (x, None)
         frozen = not MODE.recording or bool(x._view and x._view.frozen)
         out._view = View(base, (path, row, params), frozen)
-        out._writes = x._cell
+        out._writes = x._memory
 
 
 # -- writes ----------------------------------------------------------------------------------------
@@ -183,7 +184,7 @@ def _write(t: Value, row: Op, others: tuple[Value, ...], params: Params, assigns
     if not t._value.flags.writeable or _overlaps_itself(t._value):
         raise RuntimeError(advice.OVERLAP)
     t._value[...] = result._value
-    t._cell[0] += 1
+    count_write(t)
     if recorded:
         _take_over(t, result)
 
@@ -196,9 +197,8 @@ def _restore(t: Value, row: Op, others: tuple[Value, ...]) -> Value:
     keep, _ = row.keeps(tuple(map(track, (t, *others))))
     node: Node | None = t._node
     if t._view is not None and node is not None and (node.hooks or node.keeper):
-        saved = node.operands or (), node.params, node.y, node.watch
-        twin = make_node(node.op, node.edges, node.forms, *saved)
-        twin.order, node = node.order, twin
+        twin = make_node(node.op, node.edges, node.forms, node.operands or (), node.params)
+        twin.y, twin.watch, twin.order, node = node.y, node.watch, node.order, twin
     return type(t)(np.array(t._value) if keep[0] else t._value, t._tracked, node)
 
 
@@ -208,14 +208,14 @@ def _take_over(t: Value, result: Value) -> None:
     if node is not None and node.y is not None:
         node.y = t._value
         kept = (node.watch or ())[:-3]  # what was saved of the value stands last
-        node.watch = (*kept, -1, t._cell, t._cell[0])
+        node.watch = (*kept, -1, t._memory, t._memory.version)
     if t._view is not None:
         params = {"path": t._view.path, "node": "CopySlices"}
         _derive(PUT, (t._view.base, result), params, t._view.base)
-        t._cell[1] = "CopySlices"
+        t._memory.writer = "CopySlices"
     elif node is not None:
         t._node, t._tracked = node, True
-        t._cell[1] = node.name()
+        t._memory.writer = node.name()
         move_keeper(t, before)
 
 
@@ -266,7 +266,7 @@ def set_item(t: Value, index: Value, value: Value) -> None:
         region = t._value[index]
         bases = [each if each._view is None else each._view.base for each in (t, value)]
         if _is_same_place(region, value._value) and bases[0] is bases[1]:
-            t._cell[0] += 1  # PyTorch counts the copy of what lies there already
+            count_write(t)  # PyTorch counts the copy of what lies there already
             return
         _refuse_overlap(region, (value,))
     if _overlaps_itself(t._value) and is_basic(index):
