@@ -21,6 +21,8 @@ PACKAGE = TESTS.parent / "gradcheck"
 ENGINE = PACKAGE / "engine"
 SAMPLE = int(os.environ.get("GRADCHECK_SAMPLE", "1"))  # every how many-th test is run
 COLLECTED: Counter[str] = Counter()  # cases of a test so far
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+"""Workers share the cores, which PyTorch's and NumPy's own threads would burn while they wait."""
 COMPARING = re.compile(r"""importorskip\("torch"\)|from tests\.support\.oracle """)
 
 
