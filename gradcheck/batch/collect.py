@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.batch.ledger import Ledger, Unusable
+from gradcheck.batch.ledger import Ledger, TakenAnswer, Unusable
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.submissions import Read, Submission, list_names
 from gradcheck.grading.marking import gather_among
@@ -206,10 +206,14 @@ class Collector:
             missing = []
         if read is not None:
             self.seen[student] = read.file, read.table
+        taken = []
         for id, (given, share) in answers.items():
             problem, tried = self.problems[id], None if id in missing else attempt
-            parts = {part.name: gather_among(problem, part.name, given) for part in problem.parts}
-            self.ledger.take(student, id, self.fingerprint_for(id, student), parts, share, tried)
+            asked = self.fingerprint_for(id, student)
+            for part in problem.parts:
+                answer = gather_among(problem, part.name, given)
+                taken.append(TakenAnswer(id, asked, part.name, answer, share, tried))
+        self.ledger.take(student, taken)
 
 
 def describe_problem(problem: Problem) -> dict[str, Any]:

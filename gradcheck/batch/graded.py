@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
 from itertools import combinations, groupby
@@ -31,7 +33,7 @@ Counted = list[tuple[int, dict[str, Any]]]  # lines, and how many students gave 
 BY_HAND = "marked by a person:"
 SECTIONS = 2_000  # problems with their answers that are remembered: students give the same ones
 GROUP = 100  # students whose pages are one task: about 100 ms of work
-PAGES, HALF_WRITTEN = f"*-{'?' * 16}.html", ".*.html.new"  # the latter of who was killed
+PAGES, HALF_WRITTEN = f"*-{'?' * 16}.html", ".*.new"  # the latter of who was killed
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,10 @@ class Answered:
     @cached_property
     def score(self) -> float:
         return sum((line["score"] for line in self.lines), 0.0)
+
+    @cached_property
+    def verdicts(self) -> Sequence[str]:
+        return [line["verdict"] for line in self.lines]
 
 
 @dataclass(frozen=True)
@@ -64,11 +70,6 @@ class Student:
     def points(self) -> dict[str, float]:
         """The points by problem."""
         return {each.problem: each.score for each in self.answered}
-
-    @property
-    def review(self) -> int:
-        """How many answers a person has to decide."""
-        return sum(line["verdict"] == "needs-review" for line in self.lines)
 
 
 def read_students(
@@ -228,8 +229,25 @@ class ClassFacts:
         return sum((p.mistakes for p in self.problems.values()), Counter())
 
 
-def collect_facts(ledger: Ledger, tell: Callable[[Student], None] | None = None) -> ClassFacts:
-    """Everything that is told of a class, read from the ledger; `tell` hears of each student."""
+# Of each student the name, what people call them, the points by problem (of those that they were
+# asked), and how many answers a person has to decide; and the verdicts on each problem. It is JSON.
+Tally = tuple[list[tuple[str, str, list[float | None], int]], dict[str, dict[str, int]]]
+
+
+def tally_students(students: Iterable[Student], problems: Sequence[str]) -> Tally:
+    """What is counted of students."""
+    rows, verdicts = [], {id: Counter[str]() for id in problems}
+    for student in students:
+        own, review = student.points, 0
+        for each in student.answered:
+            verdicts[each.problem].update(each.verdicts)
+            review += each.verdicts.count("needs-review")
+        rows.append((student.name, student.called, [own.get(id) for id in problems], review))
+    return rows, {id: dict(counts) for id, counts in verdicts.items()}
+
+
+def collect_facts(ledger: Ledger, tallies: Iterable[Tally] = ()) -> ClassFacts:
+    """Everything that is told of a class; of its students read from the ledger, or counted so."""
     problems = {
         id: ProblemFacts(
             id, each["title"], each["program"], sum(part["points"] for part in each["parts"])
@@ -237,18 +255,17 @@ def collect_facts(ledger: Ledger, tell: Callable[[Student], None] | None = None)
         for id, each in ledger.problems().items()
     }
     found = ClassFacts(problems, ledger.fact("anonymous") == "yes")
-    for student in read_students(ledger):
-        if tell:
-            tell(student)
-        own = student.points
-        total = sum(own.values())
-        found.points.append(array("d", [own.get(id, 0.0) for id in problems]))
-        found.totals.append((student.name, student.called, total, student.review))
-        for each in student.answered:
-            asked = problems[each.problem]
-            asked.verdicts.update(line["verdict"] for line in each.lines)
-            asked.here.append(each.score)
-            asked.elsewhere.append(round(total - each.score, 9))
+    for rows, verdicts in tallies or [tally_students(read_students(ledger), list(problems))]:
+        for name, called, own, review in rows:
+            total = sum(points for points in own if points is not None)
+            found.points.append(array("d", [points or 0.0 for points in own]))
+            found.totals.append((name, called, total, review))
+            for asked, points in zip(problems.values(), own, strict=True):
+                if points is not None:
+                    asked.here.append(points)
+                    asked.elsewhere.append(round(total - points, 9))
+        for id, counts in verdicts.items():
+            problems[id].verdicts.update(counts)
     _gather_answers(found, ledger)
     return found
 
@@ -285,7 +302,14 @@ def _gather_answers(found: ClassFacts, ledger: Ledger) -> None:
 
 def dump_lines(student: Student, feedback: str) -> Iterator[str]:
     """The lines of `--json`, in the order of problems and parts."""
-    return (json.dumps(restrict(line, feedback)) for line in student.lines)
+    begin = f'{{"student": {json.dumps(student.name)}, '
+    return (f"{begin}{text[1:]}" for each in student.answered for text in _dump(each, feedback))
+
+
+@lru_cache(maxsize=SECTIONS)
+def _dump(answered: Answered, feedback: str) -> Sequence[str]:
+    """Its lines without the student."""
+    return [json.dumps(restrict(line, feedback)) for line in answered.lines]
 
 
 def list_grades(facts: ClassFacts) -> Iterator[list[str | float]]:
@@ -306,46 +330,30 @@ def write_grades(facts: ClassFacts, path: Path) -> None:
 
 def write_results(ledger: Ledger, out: Path, printers: Pool | None = None) -> ClassFacts:
     """`results.jsonl`, `grades.csv` and the pages; what is told of the class."""
-    feedback = ledger.feedback()
-
-    def write(ledger: Ledger) -> ClassFacts:
-        with replace_file(out / "results.jsonl") as file:
-            facts = collect_facts(
-                ledger,
-                lambda student: file.writelines(f"{s}\n" for s in dump_lines(student, feedback)),
-            )
-        write_grades(facts, out / "grades.csv")
-        return facts
-
-    return write_pages(ledger, out, printers, write)
+    with replace_file(out / "results.jsonl") as file:
+        facts = write_pages(ledger, out, printers, file)
+    write_grades(facts, out / "grades.csv")
+    return facts
 
 
 def write_pages(
-    ledger: Ledger,
-    out: Path,
-    printers: Pool | None = None,
-    gather: Callable[[Ledger], ClassFacts] = collect_facts,
+    ledger: Ledger, out: Path, printers: Pool | None = None, results: IO[str] | None = None
 ) -> ClassFacts:
-    """`index.html` and a page a student, written here, or by a pool without limits meanwhile.
+    """`index.html`, a page a student, and the lines of `--json` into `results`.
 
-    The pages of students who are gone are taken away.
+    They are written here, or by a pool without limits. The pages of who is gone are taken away.
     """
     from gradcheck.report.pages import name_page, render_class  # noqa: PLC0415 - Jinja2 is slow
 
-    folder = out / "students"
+    folder, names = out / "students", sorted(ledger.order())
     folder.mkdir(parents=True, exist_ok=True)
-    asked = []
+    groups = [(names[k], names[k : k + GROUP][-1]) for k in range(0, len(names), GROUP)]
     if printers is None:
-        _write_students(ledger, folder)
+        tallies = (_write_students(ledger, folder, results, group) for group in groups)
     else:
-        names = sorted(ledger.order())
-        groups = (names[k : k + GROUP] for k in range(0, len(names), GROUP))
-        submit = partial(printers.submit, _write_group, ledger.path, folder)
-        asked = [submit(group[0], group[-1]) for group in groups]
-    facts = gather(ledger)
-    for each in asked:
-        if failed := each.result():
-            raise OSError(*failed)
+        submit = partial(printers.submit, _write_group, ledger.path, folder, results is not None)
+        tallies = (_receive(each, results) for each in [submit(group) for group in groups])
+    facts = collect_facts(ledger, tallies)
     written = {name_page(name) for name, *_ in facts.totals}
     patterns = (PAGES, HALF_WRITTEN) if printers else (PAGES,)
     for path in (path for pattern in patterns for path in folder.glob(pattern)):
@@ -355,13 +363,29 @@ def write_pages(
     return facts
 
 
-def _write_group(path: Path, folder: Path, first: str, last: str) -> Sequence[Any]:
-    """The pages of some students, by another process; why they cannot be written."""
+def _receive(asked: "Future[Any]", results: IO[str] | None) -> Tally:
+    """What another process tells of a group, whose lines it has left in a file."""
+    tally: Tally
+    failed, lines, tally = asked.result()
+    if failed:
+        raise OSError(*failed)
+    if results:
+        with Path(lines).open(encoding="utf-8") as file:
+            shutil.copyfileobj(file, results)
+        Path(lines).unlink()
+    return tally
+
+
+def _write_group(path: Path, folder: Path, with_lines: bool, between: tuple[str, str]) -> Any:
+    """The pages and the lines of some students, by another process; or why there are none."""
+    from gradcheck.report.pages import name_page  # noqa: PLC0415
+
+    lines = folder / f".{name_page(between[0])}.lines.new"
     try:
-        _write_students(_open_beside(path), folder, (first, last))
+        with lines.open("w", encoding="utf-8") if with_lines else nullcontext() as file:
+            return (), str(lines), _write_students(_open_beside(path), folder, file, between)
     except OSError as error:
-        return error.errno, error.strerror, str(error.filename)
-    return ()
+        return (error.errno, error.strerror, str(error.filename)), "", []
 
 
 def prepare_pages(about: Mapping[str, Mapping[str, Any]], feedback: str) -> None:
@@ -381,15 +405,21 @@ def _open_beside(path: Path) -> Ledger:
     return Ledger(path, readonly=True, known=True)
 
 
-def _write_students(ledger: Ledger, folder: Path, between: tuple[str, str] | None = None) -> None:
+def _write_students(
+    ledger: Ledger, folder: Path, results: IO[str] | None, between: tuple[str, str]
+) -> Tally:
     from gradcheck.report.pages import name_page, render_student  # noqa: PLC0415
 
     worth, title, section = _collect_page_facts(ledger)
-    for student in read_students(ledger, between=between):
+    feedback, students = ledger.feedback(), list(read_students(ledger, between=between))
+    for student in students:
         sections = [section(each) for each in student.answered]
         possible = sum(worth[each.problem] for each in student.answered)
         page = render_student(student, title, sections, possible)
         update_file(folder / name_page(student.name), page)
+        if results:
+            results.writelines(f"{line}\n" for line in dump_lines(student, feedback))
+    return tally_students(students, list(worth))
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ import shutil
 import socket
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from datetime import datetime
@@ -36,6 +36,7 @@ FULL = "full"
 SECONDS, MANY = 1.0, 100  # between commits: a killed run loses no more
 MISSING = "null"  # as it is packed
 VERSION = 4
+PACK = json.JSONEncoder(separators=(",", ":")).encode
 ROOM = 1 << 16  # bytes: less is a full disk, whatever SQLite calls it
 SEALED = ("students", "problems", "questions", "answers", "marks")  # what grades are made of
 CHANGED = "it was changed since it was graded"
@@ -84,7 +85,10 @@ CREATE TABLE before (
 ) WITHOUT ROWID;
 CREATE TABLE notices (number INTEGER PRIMARY KEY, grave INTEGER NOT NULL, text TEXT NOT NULL);
 """
-
+ASK = (
+    "INSERT OR IGNORE INTO questions (hash, problem, part, answer, fingerprint)"
+    " VALUES (?, ?, ?, ?, ?)"
+)
 
 # What may change without changing a judgement. A new field of a problem counts until it is here.
 WORDS = frozenset({"title", "prompt", "right", "wrong", "file", "line", "choices", "variant"})
@@ -102,6 +106,17 @@ class PendingAnswer(NamedTuple):
     answer: str
     students: int
     student: str
+
+
+class TakenAnswer(NamedTuple):
+    """A student's answer to a part; `kept` is the share of the points that is not lost."""
+
+    problem: str
+    fingerprint: str
+    part: str
+    answer: Any
+    kept: float = 1.0
+    attempt: int | None = None
 
 
 class JudgedAnswer(NamedTuple):
@@ -262,26 +277,20 @@ class Ledger:
         sql = "SELECT DISTINCT student FROM before WHERE student NOT IN (SELECT name FROM students)"
         return [name for (name,) in self.db.execute(f"{sql} ORDER BY student")]
 
-    def take(  # noqa: PLR0917 - a row, and where it belongs
-        self,
-        student: str,
-        problem: str,
-        fingerprint: str,
-        given: Mapping[str, Any],
-        kept: float = 1.0,
-        attempt: int | None = None,
-    ) -> None:
-        """Keep what a student answered to each part of a problem, in place of what was there.
-
-        `kept` is the share of the points that is not lost. Of an `attempt` nothing is replaced.
-        """
-        for part, answer in given.items():
-            number = self.number(problem, fingerprint, part, pack_answer(answer))
-            row = (student, problem, part, number, kept)
-            self.db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
-            if attempt is not None:
-                tried = (student, problem, attempt, part, number, kept)
-                self.db.execute("INSERT OR REPLACE INTO tries VALUES (?, ?, ?, ?, ?, ?)", tried)
+    def take(self, student: str, given: Iterable[TakenAnswer]) -> None:
+        """Keep what a student answered, in place of what was there; of an attempt all is kept."""
+        asked, rows, tried = [], [], []
+        for each in given:
+            packed = pack_answer(each.answer)
+            key = hash_question(each.fingerprint, each.part, packed)
+            asked.append((key, each.problem, each.part, packed, each.fingerprint))
+            rows.append((student, each.problem, each.part, each.kept, key))
+            if each.attempt is not None:
+                tried.append((student, each.problem, each.attempt, each.part, each.kept, key))
+        self.db.executemany(ASK, asked)
+        found = "number, ? FROM questions WHERE hash = ?"
+        self.db.executemany(f"INSERT OR REPLACE INTO answers SELECT ?, ?, ?, {found}", rows)
+        self.db.executemany(f"INSERT OR REPLACE INTO tries SELECT ?, ?, ?, ?, {found}", tried)
 
     def choose_best(self) -> None:
         """Let that attempt at a problem count which has most points; of equals the last."""
@@ -307,10 +316,7 @@ class Ledger:
     def number(self, problem: str, fingerprint: str, part: str, answer: str) -> int:
         """The number of a question, which may be new, by the answer as `packed`."""
         row = (hash_question(fingerprint, part, answer), problem, part, answer, fingerprint)
-        sql = "INSERT OR IGNORE INTO questions (hash, problem, part, answer, fingerprint)"
-        made = self.db.execute(f"{sql} VALUES (?, ?, ?, ?, ?)", row)
-        if made.rowcount and made.lastrowid:
-            return made.lastrowid
+        self.db.execute(ASK, row)
         found = self.db.execute("SELECT number FROM questions WHERE hash = ?", row[:1])
         return int(found.fetchone()[0])
 
@@ -417,7 +423,7 @@ def hash_question(problem: str, part: str, answer: str) -> bytes:
 
 def pack_answer(answer: Any) -> str:
     """An answer as ASCII that `unpacked` reads again: 0.30 stays another answer than 0.3."""
-    return json.dumps(_tag(answer), separators=(",", ":"))
+    return PACK(_tag(answer))
 
 
 def unpack_answer(text: str) -> Any:

@@ -9,8 +9,8 @@ does outside of them has none: preparing a problem is the instructor's own work.
 generator sends each result as it comes. WorkerLost has those that came before the process ended.
 A task of which nothing had begun goes to the next process, once.
 
-What comes back from a process is JSON, whatever a stranger's text may have made of it; it writes no
-file and, where the system can forbid it, has no network.
+What comes back from a process is lines of JSON, whatever a stranger's text may have made of it; it
+writes no file and, where the system can forbid it, has no network.
 
 Processes are forked from a nursery: what it has imported and learned, they all know. Where nothing
 can be forked (Windows), each is started afresh.
@@ -21,8 +21,8 @@ import gc
 import json
 import multiprocessing
 import os
-import select
 import signal
+import socket
 import sys
 import time
 from collections import deque
@@ -30,7 +30,7 @@ from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from multiprocessing import reduction, resource_tracker
 from multiprocessing.connection import Connection
@@ -51,7 +51,7 @@ FILES = 64  # that a process may have open: modules are loaded when they are use
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000  # CLONE_NEWUSER and CLONE_NEWNET of <sched.h>
 WAITING, BUSIER = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
 LOOK = 0.5  # seconds for what was stopped with us, and goes on
-NAP, BULK = 0.001, 1_000  # seconds, while messages gather; as many are read at once
+NAP, BULK = 0.001, 1 << 18  # seconds, while messages gather; bytes of them that are read at once
 AHEAD = 3  # tasks for each process: one that it works on, others that wait so that it never does
 TASKS = 20_000  # that a process does before another takes its place: what it remembers is let go
 COLLECT_EVERY = 10_000  # objects: with Python's 700 they take an eighth of judging
@@ -60,6 +60,7 @@ PRELOADED = ("gradcheck.batch.work", "gradcheck.problem.model", "sympy.tensor.te
 FORKS = hasattr(os, "fork")
 
 SPELL = json.JSONEncoder(check_circular=False).encode  # what is said is our own
+BEGUN = b'["begun",null]\n'  # before every item: it is not spelled again
 Task = Callable[..., Any]
 _MAIN = Lock()
 
@@ -95,10 +96,14 @@ class WorkerLost(RuntimeError):
 
 
 class _Inside:
-    """The limits of this process, its pipe, and whether its memory is bounded now; of workers."""
+    """The limits of this process, its pipe, what sends lines through it; of workers.
+
+    And whether its memory is bounded now.
+    """
 
     limits: Limits | None = None
     pipe: Any = None
+    send: Callable[[bytes], object]
     bounded = False
 
 
@@ -117,7 +122,7 @@ def work_on_item() -> Iterator[None]:
         used = int(PAGES.read_text().split()[0]) * resource.getpagesize() if PAGES.exists() else 0
         _set_memory(used + limits.memory if used else -1)
         _Inside.bounded = True
-    _say("begun")
+    _Inside.send(BEGUN)
     _set_alarm(limits.seconds)
     try:
         yield
@@ -126,7 +131,7 @@ def work_on_item() -> Iterator[None]:
 
 
 def _say(kind: str, what: Any = None) -> None:
-    _Inside.pipe.send_bytes(SPELL((kind, what)).encode())
+    _Inside.send(f"{SPELL((kind, what))}\n".encode())
 
 
 def _set_alarm(seconds: float) -> None:
@@ -164,6 +169,8 @@ def _do_tasks(pipe: Connection, limits: Limits | None) -> None:
     else:
         _confine()
     _Inside.limits, _Inside.pipe = limits, pipe
+    # A pipe is a pair of sockets; on Windows it is none, and its messages are kept apart.
+    _Inside.send = socket.socket(fileno=os.dup(pipe.fileno())).sendall if FORKS else pipe.send_bytes
     while True:
         try:
             task, given = pipe.recv()
@@ -214,7 +221,8 @@ class _Process:
     known: frozenset[Hashable]
     left: int = TASKS
     ended: bool = False
-    heard: deque[bytes] = field(default_factory=deque)
+    heard: deque[tuple[str, Any]] = field(default_factory=deque)
+    rest: bytes = b""  # of a message that has not come to its end
 
     def ask(self, task: Task, given: Any, handle: int | None) -> Any:
         """Do a task there, with a file that is open here; of a generator all that it gives.
@@ -229,7 +237,7 @@ class _Process:
             if handle is not None:
                 reduction.send_handle(self.pipe, handle, self.child.pid)
             while kind != "end":
-                kind, found = json.loads(self._hear(kind))
+                kind, found = self._hear(kind)
                 if kind == "fault":
                     raise RuntimeError(found)
                 if kind == "item":
@@ -239,17 +247,18 @@ class _Process:
             raise self._describe_end(done, inside=kind == "begun", late=late) from None
         return done or found
 
-    def _hear(self, before: str) -> bytes:
+    def _hear(self, before: str) -> tuple[str, Any]:
         """The next message; those that came with it are kept."""
-        if not self.heard:
+        while not self.heard:
             if before:
                 time.sleep(NAP)
             if before == "begun" and self.limits:
                 self._wait(max(WAITING, self.limits.seconds * BUSIER))
-            self.heard.append(self.pipe.recv_bytes())
-            with suppress(EOFError, OSError):  # said again when what came before has been heard
-                while len(self.heard) < BULK and self._comes(0.0):
-                    self.heard.append(self.pipe.recv_bytes())
+            came = os.read(self.pipe.fileno(), BULK) if FORKS else self.pipe.recv_bytes()
+            if not came:
+                raise EOFError
+            *lines, self.rest = (self.rest + came).split(b"\n")
+            self.heard.extend(json.loads(f"[{b','.join(lines).decode()}]"))
         return self.heard.popleft()
 
     def _wait(self, most: float) -> None:
@@ -262,15 +271,7 @@ class _Process:
 
     def _comes(self, seconds: float) -> bool:
         """Whether there is a message, or the end, in so many seconds."""
-        return bool(self.poll.poll(seconds * 1e3)) if self.poll else self.pipe.poll(seconds)
-
-    @cached_property
-    def poll(self) -> Any:
-        """A look at the pipe that is made once; None on Windows."""
-        found = select.poll() if FORKS else None
-        if found:
-            found.register(self.pipe, select.POLLIN)
-        return found
+        return self.pipe.poll(seconds)
 
     def _describe_end(self, done: list[Any], *, inside: bool, late: bool) -> WorkerLost:
         self.end()

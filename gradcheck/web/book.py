@@ -15,6 +15,7 @@ from gradcheck.batch.ledger import (
     NAME,
     JudgedAnswer,
     Ledger,
+    TakenAnswer,
     fingerprint,
     hash_question,
     pack_answer,
@@ -142,8 +143,8 @@ class Book:
             )
             place = student, problem.id, part.name
             if judged.verdict == "right" or self._row(standing, *place) != ("right",):
-                print_, given = fingerprint(problem), {part.name: answer}
-                self.ledger.take(student, problem.id, print_, given)
+                taken = TakenAnswer(problem.id, fingerprint(problem), part.name, answer)
+                self.ledger.take(student, [taken])
             last = "SELECT question FROM attempts WHERE student = ? ORDER BY number DESC LIMIT 1"
             if self._row(last, student) != (number,):  # a hint is no new attempt
                 now = datetime.now(UTC).isoformat(timespec="seconds")
