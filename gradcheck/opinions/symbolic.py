@@ -18,16 +18,22 @@ from gradcheck.opinions.opinion import Case, Directions, NotScalar, Opinion
 from gradcheck.ops.row import sympy
 from gradcheck.values import Array, Numbers, Params
 
+Leaves = dict[str, Scalars]
+
 
 @opinion.by_rows
-def symbolic(case: Case, *, write: bool = True, nodes: int = limits.NODES) -> Opinion:
+def symbolic(
+    case: Case, *, write: bool = True, forms: bool = True, nodes: int = limits.NODES
+) -> Opinion:
     """Value, gradients and closed forms of the path taken at the point, with proven error bars.
 
-    Where the line is longer than `nodes` there are exact slopes of some entries, drawn at random.
+    Without `forms` the path's conditions alone are written, without `write` nothing is. Where the
+    line is longer than `nodes` there are exact slopes of some entries, drawn at random.
     """
+    form = partial(_form, case, write=write, forms=forms, nodes=nodes)
     try:
         try:
-            return refine(lambda bits: _form(case, bits, write, nodes=nodes), limits.LINE_BITS)
+            return refine(form, limits.LINE_BITS)
         except OutOfBudget:
             if nodes < limits.NODES:
                 raise
@@ -76,9 +82,7 @@ def find_gradients(case: Case, bits: int) -> dict[str, Array]:
 
     Raises Undecided where a comparison cannot be decided with so many bits.
     """
-    ask = opinion.by_rows(
-        partial(_form, bits=bits, write=False, judge_width=False, nodes=limits.LONGEST)
-    )
+    ask = opinion.by_rows(partial(_form, bits=bits, write=False, judge=False, nodes=limits.LONGEST))
     with precision(bits):
         return {name: g.balls for name, g in ask(case).gradients.items()}
 
@@ -106,7 +110,7 @@ def chain_gradients(
 
 
 def _form(
-    case: Case, bits: int, write: bool, judge_width: bool = True, nodes: int = limits.NODES
+    case: Case, bits: int, *, write: bool, forms: bool = True, judge: bool = True, nodes: int
 ) -> Opinion:
     path: list[tuple[Symbolic, int]] = []
     with _trace(nodes, path):
@@ -116,9 +120,9 @@ def _form(
         gradients = {name: _gather(leaves[name], adjoint) for name in case.wrt}
         for ball in (ball for g in gradients.values() for ball in g.flat):
             wide = ball.is_finite() and ball.rad() > 1e-25 * (abs(ball.mid()) + arb(1e-30))
-            if wide and judge_width and bits < PATIENCE:
+            if wide and judge and bits < PATIENCE:
                 raise TooWide
-        closed, conditions = _write(end, leaves, case, path) if write else ({}, ())
+        closed, conditions = _write(end, leaves, case, path, forms) if write else ({}, ())
         return Opinion(
             "symbolic",
             value=opinion.estimate(arbs(out)),
@@ -154,7 +158,7 @@ def _gather(leaves: Scalars, adjoint: dict[Symbolic, arb]) -> Array:
 
 
 def _write(
-    end: Numbers, leaves: dict[str, Scalars], case: Case, path: list[tuple[Symbolic, int]]
+    end: Numbers, leaves: Leaves, case: Case, path: Sequence[tuple[Symbolic, int]], forms: bool
 ) -> tuple[dict[str, Numbers], tuple[str, ...]]:
     """The closed forms; the comparisons that the path took, in words of the inputs, each once."""
     from gradcheck.numbers.closed import leave_hard_open, spell  # noqa: PLC0415 - it loads SymPy
@@ -167,11 +171,11 @@ def _write(
             expr = write_out(difference, limits.READABLE, nothing)
             if expr is not None and not expr.is_number:
                 found[f"{spell(expr)} {'=' if sign == 0 else '>' if sign > 0 else '<'} 0"] = None
-        return _write_forms(end, leaves, case, nothing), tuple(found)
+        return _write_forms(end, leaves, case, nothing) if forms else {}, tuple(found)
 
 
 def _write_forms(
-    end: Numbers, leaves: dict[str, Scalars], case: Case, nothing: "dict[Symbolic, sympy.Expr]"
+    end: Numbers, leaves: Leaves, case: Case, nothing: "dict[Symbolic, sympy.Expr]"
 ) -> dict[str, Numbers]:
     """Closed forms as SymPy expressions by input name; None where they would not be readable.
 

@@ -159,7 +159,7 @@ def find_path(problem: Problem, point: Point, *, write: bool = True) -> Path | N
         return None
     if sum(np.size(value) for value in point.values()) <= LARGE:
         try:
-            found = symbolic(problem.case(point), write=write)
+            found = symbolic(problem.case(point), write=write, forms=False)
         except NotScalar:
             return ()
     if found is None or found.abstains:
