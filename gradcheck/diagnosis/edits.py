@@ -23,6 +23,7 @@ from gradcheck.diagnosis.patterns import (
     read_rows,
     select_patterns,
 )
+from gradcheck.language import parse_python
 from gradcheck.values import Value
 
 AXES = (0, 1, -1, -2, None)
@@ -332,7 +333,7 @@ def _edit_by_kind(node: Value, words: SourceWords) -> Iterator[Renamed]:
             target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
             if isinstance(target, ast.Subscript) and "slice" not in ast.dump(target.slice).lower():
                 held, where, what = map(ast.unparse, (target.value, target.slice, node.value))
-                added: Value = ast.parse(f"np.add.at({held}, {where}, {what})").body[0]
+                added: Value = parse_python(f"np.add.at({held}, {where}, {what})").body[0]
                 yield "repeated-index-overwritten", added
             if isinstance(node, ast.AugAssign):
                 yield "line-too-many", None

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
+from gradcheck.language import parse_python
 from gradcheck.values import Value
 
 LETTERS: Mapping[str, Value] = {"N": ast.Name, "S": ast.Subscript, "T": ast.Name | ast.Subscript}
@@ -131,7 +132,7 @@ def read_rows(table: str) -> list[tuple[str, Value, list[Value]]]:
 
 @lru_cache(maxsize=1024)
 def parse(text: str) -> Value:
-    node: Value = ast.parse(text.strip()).body[0]
+    node: Value = parse_python(text.strip()).body[0]
     return node.value if isinstance(node, ast.Expr) else node
 
 

@@ -30,7 +30,7 @@ from gradcheck.grading.formula import (
 )
 from gradcheck.grading.judgement import FAILURES, compare_answer
 from gradcheck.grading.key import Key
-from gradcheck.language.program import copy_tree
+from gradcheck.language.program import copy_tree, parse_python
 from gradcheck.mistakes.whole_answer import SLIPS
 from gradcheck.problem.record import Part
 from gradcheck.values import Array, Routine, Value
@@ -231,7 +231,7 @@ def _list_roundings(value: Fraction, due: float | None) -> Iterator[ast.expr]:
         if share > 0 and abs(share * size - due) <= SAME * due:
             exact = f"{share.numerator}*{constant}" if share.numerator > 1 else constant
             exact += f"/{share.denominator}" if share.denominator > 1 else ""
-            yield ast.parse(exact.replace("*1/", "/"), mode="eval").body
+            yield parse_python(exact.replace("*1/", "/"), "eval").body
 
 
 def _regroup(node: ast.expr) -> Iterator[ast.expr]:

@@ -8,6 +8,7 @@ from gradcheck.language.program import (
     check_program,
     locate,
     locate_running,
+    parse_python,
     run,
 )
 from gradcheck.language.vocabulary import Vocabulary
@@ -21,5 +22,6 @@ __all__ = [
     "check_program",
     "locate",
     "locate_running",
+    "parse_python",
     "run",
 ]

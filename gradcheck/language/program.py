@@ -3,9 +3,11 @@
 import ast
 import re
 import sys
+import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import CodeType, FrameType, FunctionType, MappingProxyType, TracebackType
@@ -274,15 +276,30 @@ LONGEST, DEPTH = 20_000, 100
 DEEP = f"more than {DEPTH} levels of nesting", "split it up in several assignments"
 
 
+PARSING = threading.Lock()
+
+
+def parse_python(source: str, mode: str = "exec") -> Value:
+    """What Python reads, without its warnings, and one text at a time.
+
+    Before 3.11.8 it counts the depths of all threads together (python/cpython#106905): where
+    somebody else parses too it is asked again.
+    """
+    with PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(9):
+            with suppress(SystemError):
+                return ast.parse(source, mode=mode)
+        return ast.parse(source, mode=mode)
+
+
 def parse(passage: Passage) -> ast.Module:
     """The syntax tree of a program, no deeper than a walk can go, its decimals as Fractions."""
     if len(passage.source) > LONGEST:
         size = f"{len(passage.source):,} characters, at most {LONGEST:,}"
         raise TextError([passage.complaint(f"a program of {size}", "shorten it")])
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(passage.source)
+        tree: ast.Module = parse_python(passage.source)
     except SyntaxError as error:
         raise TextError([_explain_syntax(passage, error)]) from None
     except (RecursionError, MemoryError):

@@ -16,7 +16,7 @@ from gradcheck.answers.calls import BASED
 from gradcheck.answers.tokens import write_plainly
 from gradcheck.documents import Document, read_yaml
 from gradcheck.errors import Complaint, TextError
-from gradcheck.language import Program, check_program
+from gradcheck.language import Program, check_program, parse_python
 from gradcheck.language.kinds import FORMULAS, VOCABULARY
 from gradcheck.language.vocabulary import ROOTS
 from gradcheck.problem.record import (
@@ -167,7 +167,7 @@ def _read_program(text: str, inputs: Mapping[str, Input]) -> Program:
     The complaint is that of the spelling which the text seems to be in.
     """
     try:
-        tree = ast.parse(text.strip())
+        tree = parse_python(text.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _read_formula(text, inputs)
     needed = _find_needed(tree)

@@ -15,6 +15,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from gradcheck.language import parse_python
 from gradcheck.problem import Problem, is_training
 from gradcheck.problem.draw import fill, write_readable, write_title
 from gradcheck.problem.record import Part
@@ -262,7 +263,7 @@ def _describe_inputs(problem: Problem, written: bool) -> Iterator[str]:
 def substitute_numbers(problem: Problem) -> str:
     """A program of one expression with the student's numbers in it; empty where it is longer."""
     try:
-        tree = ast.parse(problem.program.source.strip(), mode="eval")
+        tree = parse_python(problem.program.source.strip(), "eval")
     except SyntaxError:
         return ""
     numbers = {n: v for n, v in problem.variant.items() if np.ndim(v) == 0}

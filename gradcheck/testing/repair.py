@@ -7,7 +7,6 @@ the mistake, undone. Edits are tried in copies of the functions: nobody else see
 import ast
 import linecache
 import re
-import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradcheck.language import parse_python
 from gradcheck.opinions.limits import EPSILON, MENDED
 from gradcheck.opinions.tape import record
 from gradcheck.testing.budget import TimeBudget
@@ -42,7 +42,6 @@ CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and 
 KEYS = 24  # entries of dicts that may be missing elsewhere
 GROWING = ("append", "extend", "insert")  # a list that stood inside of itself NumPy reads for ever
 SLOPE = re.compile("grad|prime|deriv|slope")  # what forward needs no function for
-PARSING = threading.Lock()
 Definition = ast.FunctionDef | ast.Lambda
 
 
@@ -75,13 +74,13 @@ class Source:
         self.function, self.built = function, built
         free = function.__code__.co_freevars
         held = f"({','.join(free)},)" if free else "0"
-        self.whole = parse(f"def around({', '.join(free)}): pass")
+        self.whole = parse_python(f"def around({', '.join(free)}): pass")
         fields = dict(ast.iter_fields(built))
         if isinstance(built, ast.Lambda):
-            value = ast.IfExp(ast.Constant(1), built.body, parse(held).body[0].value)
+            value = ast.IfExp(ast.Constant(1), built.body, parse_python(held).body[0].value)
             inner: ast.stmt = ast.Expr(ast.Lambda(built.args, value))
         else:
-            body = [*built.body, *parse(f"if 0: {held}").body]
+            body = [*built.body, *parse_python(f"if 0: {held}").body]
             inner = ast.FunctionDef(**fields | {"body": body, "decorator_list": []})
         self.whole.body[0].body = [ast.copy_location(inner, built)]
         ast.fix_missing_locations(self.whole)
@@ -273,12 +272,6 @@ def _is_text(node: ast.AST) -> bool:
 def _list_short(nodes: Sequence[ast.AST]) -> list[str]:
     short = {t for t in map(ast.unparse, nodes) if len(t) <= CALLED and "np.zeros" not in t}
     return sorted(short, key=lambda text: (len(text), text))[:MOST]
-
-
-def parse(text: str) -> Value:
-    """A text's tree, one at a time: CPython 3.11 counts the depths of all threads together."""
-    with PARSING:
-        return ast.parse(text)
 
 
 def walk(tree: Value, kind: Value) -> list[Value]:
@@ -569,7 +562,7 @@ class RepairSearch:
         file = find_file(function)
         if file not in self.trees:
             try:
-                self.trees[file] = parse(read_text(file))
+                self.trees[file] = parse_python(read_text(file))
             except SyntaxError:
                 self.trees[file] = ast.Module([], [])
         return self.trees[file]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
+from gradcheck.language import parse_python
 from gradcheck.texts import PathForm
 
 UNARY_SIGN, SUM, ENTRYWISE, PRODUCT, POWER, ATOM = range(6)
@@ -393,7 +394,8 @@ Factors = tuple[list[ast.expr], list[ast.expr]]
 
 
 def parse_formula(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
+    found: ast.expr = parse_python(text, "eval").body
+    return found
 
 
 def rank(tree: ast.expr, axes: Mapping[str, int]) -> int:

@@ -21,7 +21,7 @@ from gradcheck.diagnosis.edits import NOBODY, Edit, SourceWords, list_stages
 from gradcheck.diagnosis.patterns import fill
 from gradcheck.documents.document import Passage, locate_node
 from gradcheck.errors import GradcheckError, TextError
-from gradcheck.language import Program
+from gradcheck.language import Program, parse_python
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.mistakes import Mistake, training
 from gradcheck.mistakes.training import WRITTEN, Deposit
@@ -127,7 +127,7 @@ def rewrite(source: str, numbers: Iterable[float], sizes: Sequence[str]) -> Iter
 
     `numbers` may stand where others do, by `sizes` values may be divided.
     """
-    passage, tree = Passage(source), ast.parse(source)
+    passage, tree = Passage(source), parse_python(source)
     nodes = list(ast.walk(tree))
     called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
     names = (n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in called)
