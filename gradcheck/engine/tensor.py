@@ -457,6 +457,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     def _read_number(self) -> Value:
         if self.requires_grad:
+            MODE.taken += 1  # whoever catches this goes on with another number
             raise TypeError(advice.NO_FLOAT)
         if self._value.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")

@@ -200,6 +200,7 @@ class Scalar:
         return self
 
     def __float__(self) -> NoReturn:
+        RUN.refused = NO_FLOAT
         raise TypeError(NO_FLOAT)
 
     __int__ = __float__

@@ -37,6 +37,7 @@ class Run(threading.local):
     observer: Callable[[Value], None] | None = None  # sees each of them made
     ties: int = 0  # numbers compared with their equals
     made: int = 0  # balls: the measure of work that does not depend on a clock
+    refused: str = ""  # words of what was raised at a program, which may have caught it
 
 
 RUN = Run()
@@ -67,6 +68,18 @@ def change_settings(**values: Value) -> Iterator[None]:
             setattr(RUN, name, value)
 
 
+@contextmanager
+def heed_refusals() -> Iterator[None]:
+    """TypeError where a program inside the block caught what it was refused.
+
+    `try: math.exp(x)` with something else in its `except` is another function on other numbers.
+    """
+    with change_settings(refused=""):
+        yield
+        if RUN.refused:
+            raise TypeError(RUN.refused)
+
+
 def refine(ask: Callable[[int], T], start: int) -> T:
     """The answer at the first precision at which everything can be decided, doubling the bits.
 
@@ -76,7 +89,7 @@ def refine(ask: Callable[[int], T], start: int) -> T:
     bits = start
     while True:
         try:
-            with precision(bits), change_settings(keyed=bits > start, ties=0):
+            with precision(bits), heed_refusals(), change_settings(keyed=bits > start, ties=0):
                 return ask(bits)
         except (Undecided, TooWide):
             if bits >= PATIENCE:

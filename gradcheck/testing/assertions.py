@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from math import prod
 
 import numpy as np
 
@@ -70,8 +71,8 @@ def check(
     ----------
     f
         Maps floats or float64 arrays to a number or an array. Of `(loss, ...)` the loss is
-        differentiated; of an array the gradient is that of `sum(c * f(...))`, c a random signed
-        cotangent: use `assert_vjp` to judge a backward pass.
+        differentiated; of several numbers the gradient is that of `sum(c * f(...))`, c a random
+        signed cotangent: use `assert_vjp` to judge a backward pass.
     *args
         Numbers, arrays, or dicts, lists, tuples and dataclasses of arrays; gradients are then
         arranged likewise.
@@ -400,7 +401,7 @@ def _judge(
         if program.backward is not None and len(points) == 1:
             near = move_beside(points[0], seed)
             points += [check.ask(near)] if near is not None else []
-        array = scalar and claim is not None and points[0].shape()
+        array = scalar and claim is not None and prod(points[0].shape()) != 1
         remarks = (DRIFTS if program.drifts else "", *find_hidden(points[0]), *check.notes)
         every = (*remarks, OF_AN_ARRAY if array else "", given.note)
         check.notes = dict.fromkeys(filter(None, every))

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from math import prod
 from types import CodeType
 
 import numpy as np
@@ -97,8 +98,9 @@ class Call:
 
     def case(self, seed: int, cotangent: Array | None = None) -> Case:
         """The question for the three opinions; the other arguments stay what they are."""
-        if cotangent is None and self.shape():
-            cotangent = draw_signed(np.random.default_rng(seed), self.shape())
+        if cotangent is None and (shape := self.shape()):  # one number in brackets is a number
+            one = prod(shape) == 1
+            cotangent = np.ones(shape) if one else draw_signed(np.random.default_rng(seed), shape)
         return Case(self.on, self._inputs, tuple(self.placed), cotangent, seed, self._where)
 
     def _where(self) -> Span | None:

@@ -18,7 +18,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.numbers.ball import arbs, balls, middle, radius
-from gradcheck.numbers.run import change_settings, precision
+from gradcheck.numbers.run import change_settings, heed_refusals, precision
 from gradcheck.opinions import limits
 from gradcheck.opinions.opinion import Case, Estimate, multiply_along
 from gradcheck.opinions.reverse import rounder, spread
@@ -74,7 +74,7 @@ class Claim:
             programs = (call.program, call.program.copy(Copies("ball")))
             for keyed, program in product((False, True), programs):  # keys are seldom needed
                 try:
-                    with change_settings(keyed=keyed):
+                    with heed_refusals(), change_settings(keyed=keyed):
                         found = call.program.gradients(self.run(program, list(args)), call.wrt)
                     return {name: arbs(found[name]) for name in call.placed}
                 except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise any

@@ -1,6 +1,7 @@
 """All assertions: the right is never accused, the wrong is caught and named."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -251,6 +252,14 @@ def tanh_back(c, x):
     return c * (1 - np.tanh(x) ** 2)
 
 
+def caught(x):
+    """A function that goes on with something else where a library refuses."""
+    try:
+        return math.exp(x)
+    except Exception:  # noqa: BLE001 - as people write
+        return 1e308
+
+
 def typed(x):
     """A function that looks at types: nothing is known of it."""
     return np.sum(x**2) if type(x) is np.ndarray else np.sum(x**3)
@@ -286,6 +295,9 @@ HELD = {
         blindly(UNUSED), BB[:1], BB, gradient=(np.array([3.0]), ZEROS)),
     "a tuple of arrays": lambda: assert_gradient(SUMMED, X5, Y5, gradient=(Y5, X5)),
     "a whole number": lambda: assert_gradient(lambda x: x**2, 3.0, gradient=6),
+    "one number in brackets": lambda: assert_gradient(
+        lambda x: x.T @ x, X34[:, :1], gradient=lambda x: 2 * x),
+    "a refusal that is caught": lambda: assert_gradient(caught, 1.5, gradient=math.exp),
     "lists": lambda: assert_gradient(lambda x: np.sum(x**2), [1.0, 2.0], gradient=[2, 4]),
     "by position": lambda: assert_gradient(times, 3, X5, Y5, gradient=3 * Y5, wrt=1),
     "by name": lambda: assert_gradient(times, 3, X5, Y5, gradient={"x": 3 * Y5, "y": 3 * X5}),

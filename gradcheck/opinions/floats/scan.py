@@ -138,7 +138,8 @@ def explain_rise(samples: Samples, side: Side, found: Rise, noise: float) -> flo
     height, place = find_break(samples, side, found)
     if height <= 16 * replace(side, values=np.array([samples(place)])).carry(noise)[0]:
         return 0.0
-    if height <= SMALL_STEP * max(1.0, samples.largest()):
+    size = float(np.nanmax(np.abs(side.values[: found.rung + 2])))  # nearer than a pole
+    if height <= SMALL_STEP * max(1.0, size):
         return max(2 * height, found.plateau if found.plateau <= 16 * height else 0.0)
     distance = place - samples.x
     if 27 * abs(distance) > samples.reach:

@@ -58,7 +58,13 @@ def test_a_point_without_derivative_is_named(case):
 
 @pytest.mark.parametrize(
     ("name", "bar"),
-    [("sine", 1e-12), ("abs beside its kink", 1e-12), ("versine at 1e-4", 2e-6), ("log", 1e-11)],
+    [
+        ("sine", 1e-12),
+        ("abs beside its kink", 1e-12),
+        ("versine at 1e-4", 2e-6),
+        ("log", 1e-11),
+        ("beyond a pole", 1e-12),
+    ],
 )
 def test_a_bar_is_no_wider_than_it_must_be(name, bar):
     case = next(case for case in SMOOTH if case.name == name)
