@@ -56,6 +56,8 @@ transposed                   A.T               A
 ddof                         A.size            (A.size - 1)
 mean-for-sum                 A.mean            A.sum
 sum-for-mean                 A.sum             A.mean
+function-misread             A * N * (1 - N)   A * (1 - N ** 2)
+function-misread             A * (1 - N ** 2)  A * N * (1 - N)
 function-misread             A.sin             A.cos
 function-misread             A.cos             A.sin
 function-misread             A.sinh            A.cosh

@@ -17,7 +17,7 @@ from itertools import chain, count, islice
 import numpy as np
 
 from gradcheck.diagnosis import Diagnosis, Hypothesis
-from gradcheck.diagnosis.edits import NOBODY, Edit, SourceWords, list_stages
+from gradcheck.diagnosis.edits import MODULES, NOBODY, Edit, SourceWords, list_stages
 from gradcheck.diagnosis.patterns import fill
 from gradcheck.documents.document import Passage, locate_node
 from gradcheck.errors import GradcheckError, TextError
@@ -35,6 +35,7 @@ from gradcheck.training.outputs import (
     Span,
     compare_values,
     flatten,
+    is_near,
     is_same,
     list_entries,
 )
@@ -101,7 +102,7 @@ FIRST = (
     "growing-total",
     "wrong-rate",
     "sign-error sum-for-mean mean-for-sum factor-two transposed operands-swapped",
-    "power-dropped quotient-swapped mask-wrong coefficient-slip term-too-many",
+    "power-dropped function-misread quotient-swapped mask-wrong coefficient-slip term-too-many",
     "wrong-variable counted-twice chain-factor-twice elementwise-for-matmul",
     "broadcast-not-summed summed-over-wrong-axis",
     "chain-factor-dropped",
@@ -122,15 +123,18 @@ Rewriting = tuple[Mistake, ast.Module, tuple[int, int], str]
 """A program as it may have been meant, which statement is said otherwise, and how."""
 
 
-def rewrite(source: str, numbers: Iterable[float], sizes: Sequence[str]) -> Iterator[Rewriting]:
-    """The changes to a text, those of its order first.
+def rewrite(
+    source: str, numbers: Iterable[float], sizes: Sequence[str], suspects: frozenset[str]
+) -> Iterator[Rewriting]:
+    """The changes to a text, each once: those of its order, of where `suspects` are set, others.
 
     `numbers` may stand where others do, by `sizes` values may be divided.
     """
     passage, tree = Passage(source), parse_python(source)
     nodes = list(ast.walk(tree))
     called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
-    names = (n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in called)
+    read = (n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in called)
+    names = (name for name in read if name not in MODULES)
     words = SourceWords(NOBODY, tuple(dict.fromkeys(names)), divisors=tuple(sizes))
     for node in nodes:  # `np.mean(x)` for `mean(x)`: edits know functions by their modules
         match node:
@@ -146,12 +150,26 @@ def rewrite(source: str, numbers: Iterable[float], sizes: Sequence[str]) -> Iter
         if isinstance(each, ast.stmt)
         for node in ast.walk(each)
     }
-    for name, places in _changes(tree, words, sorted(set(numbers))):
-        old = innermost[next(iter(places))]
+    tried = {ast.unparse(tree)}
+
+    def is_elsewhere(change: Change) -> bool:
+        return suspects.isdisjoint(_find_stored(innermost[next(iter(change[1]))]))
+
+    for name, places in sorted(_changes(tree, words, sorted(set(numbers))), key=is_elsewhere):
+        old, changed = innermost[next(iter(places))], fill(tree, {}, places)
+        text = ast.unparse(ast.fix_missing_locations(changed))
+        if text in tried:
+            continue
+        tried.add(text)
         new = fill(ast.Module([old], []), {}, places).body[0]
         cure = f"`{_write_line(new)}` in the place of `{_write_line(old)}`"
         row = WRITTEN.get(name, WRITTEN["small-slip"])
-        yield row, fill(tree, {}, places), passage.span(locate_node(old)), cure
+        yield row, changed, passage.span(locate_node(old)), cure
+
+
+def _find_stored(node: ast.AST) -> set[str]:
+    names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+    return {n.id for n in names if isinstance(n.ctx, ast.Store)}
 
 
 def _changes(tree: ast.Module, words: SourceWords, numbers: Sequence[float]) -> Iterator[Change]:
@@ -443,13 +461,44 @@ def _find_repairs(
     values: list[Numbers] = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
     numbers = [float(value) for value in values if type(value) in (int, Fraction)]
     many = min(REWRITINGS, SPENT // max(here.ledger.spent, 1))
-    found = rewrite(reply.program.source, numbers, _list_sizes(reference))
+    sizes, suspects = _list_sizes(reference), _find_suspects(reply, reference, here)
+    found = rewrite(reply.program.source, numbers, sizes, suspects)
     for mistake, tree, span, cure in islice(found, many):
         with suppress(TextError, TypeError, ValueError):
             program = read_tree(reference.problem, tree)
             if replace(reply, program=program).repair(reference):
                 return {mistake: span}, (f"every number is right with {cure}",)
     return {}, ()
+
+
+def _find_suspects(reply: ProgramAnswer, reference: Reference, here: Trace) -> frozenset[str]:
+    """The variables on which every entry hangs that is wrong, and none that is right.
+
+    One slip explains all entries of a list only if it was made there.
+    """
+    asked: Numbers = reply.part.ask.tree.body[-1] if reply.part.ask else None
+    read = asked.value.elts if isinstance(getattr(asked, "value", None), ast.List) else []
+    values = (list_entries(run.values[reply.part.name]) or () for run in (here, reference.trace))
+    mine, due = values
+    used = defaultdict[str, set[str]](set)
+    for node in ast.walk(reply.program.tree):
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            for name in _find_stored(node):
+                used[name] |= {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+
+    def find_below(node: ast.AST) -> set[str]:
+        found = dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+        for name in (left := list(found)):
+            more = used[name] - found.keys() if name in used else ()
+            found |= dict.fromkeys(more)
+            left += more
+        return set(found)
+
+    if not len(read) == len(mine) == len(due):
+        return frozenset()
+    below = [(find_below(node), is_near(x, y)) for node, x, y in zip(read, mine, due, strict=True)]
+    wrong = [names for names, right in below if not right]
+    return frozenset(set.intersection(*wrong).difference(*(n for n, right in below if right)))
 
 
 def _list_sizes(reference: Reference) -> list[str]:

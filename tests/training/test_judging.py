@@ -38,6 +38,7 @@ from tests.support.programs import (
     ready,
 )
 from tests.support.scripts import scripts_of
+from tests.support.sets import set_of
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -221,6 +222,22 @@ def test_a_mistake_written_by_hand_is_named_and_pointed_at(name):
     assert ids(found) == [row["mistake"]]
     places = [found.answer[slice(*span)] for span in found.places.values()]
     assert places == [row["place"]] * bool(row["place"])
+
+
+NETWORK = yaml.safe_load(Path(__file__).with_name("network.yaml").read_text())
+BY_HAND = set_of("network-by-hand")
+
+
+def test_a_backward_pass_by_hand_is_right():
+    assert judged(BY_HAND, NETWORK["program"]).verdict == "right"
+
+
+@pytest.mark.parametrize(("due", "came", "mistake"), NETWORK["slips"])
+def test_a_slip_in_a_backward_pass_by_hand_is_named(due, came, mistake):
+    """Which entries are wrong says where it was made: what others hang on is right."""
+    found = judged(BY_HAND, NETWORK["program"].replace(due, came))
+    assert ids(found) == [mistake]
+    assert [found.answer[slice(*span)] for span in found.places.values()] == [came]
 
 
 def test_every_mistake_of_the_training_loop_is_written_by_hand():
