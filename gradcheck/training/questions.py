@@ -37,6 +37,7 @@ KEPT = 64  # cases that are remembered
 TAKEN_OUT = (".item()", ".tolist()", ".detach()")
 OTHER = "what is read is not the gradient of values that went back"
 MOVED = "a leaf was stepped before its gradient was taken"
+BLURRED = "what is read is known to the digits of a float only"
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,8 @@ class GradientQuestion(Problem):
         found: GradientRead | GradcheckError
         try:
             found = read_gradient(self.whole, self.read, point)
+            if self.exact and not found.exact:  # at a point of no decimals
+                raise GradcheckError(BLURRED)
             cotangent = found.summands[0][1] if len(found.summands) == 1 else None
         except GradcheckError as error:
             found, cotangent = error, None
