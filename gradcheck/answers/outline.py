@@ -23,6 +23,7 @@ from gradcheck.answers.tokens import (
     as_set,
     clip,
     count_levels,
+    find_closing,
     glue,
     is_of_blanks,
     make_fault,
@@ -48,23 +49,39 @@ PARTING = BELOW | as_set("let set then sei dann soit alors sia allora and und et
 AT_POINT = as_set("at for when where with if bei für mit wenn en pour per")
 IS = as_set("is are equals gives ist lautet est vaut es è é :")
 DERIVATIVES = as_set("derivative gradient slope ableitung dérivée derivada derivata")
-OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | {",", ";", "\n"}
+THEREFORE = as_set("so thus hence therefore get gets obtain yields")
+"""Between two formulas what ⇒ is."""
+REASONS = as_set("since because weil denn")
+OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | THEREFORE | REASONS | {",", ";", "\n"}
 """Where none of these is, a text is one formula and words."""
 PARTS = frozenset([",", ";", ":", "\n"])
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
-NEGATIONS = as_set("not never nicht kein keine pas non no isn wrong")
+NEGATIONS = as_set("not never nicht kein keine pas non no isn doesn cannot wrong incorrect false")
+HARMLESS = re.compile(r"\b(?:not|no) (?:yet |fully |further )?(?:simplif\w+|expanded|sure|idea) ")
+NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|half|itself"
 APPLIED = re.compile(
-    r".*\b(?:half|third|quarter|double|triple|opposite|negative|negation|square|cube|root|power"
-    r"|reciprocal|inverse|transpose|sine|cosine|log|logarithm|exponential|norm|integral) of $"
-    r"|.*\b(?:doubled|tripled|halved|negated|inverted|transposed) ",
-    re.IGNORECASE,
+    r"(?:\b(?!(?:derivative|gradient|slope|value|answer|result|rate|change|prime|form|function"
+    r"|expression|solution|ableitung|dérivée|derivada|derivata)\b)\w+ (?:of|von|de|di)"
+    r"|twice|thrice|half|double|triple|quarter|negative|opposite(?: is)?|minus|to(?= the )|than"
+    r"|(?:proportional|add\w*) to|at (?:most|least)|except|(?:any|no|every)thing but|without|from"
+    r"|nothing like|unlike|root|(?:divid|multipl)\w*(?: \w+)? by"
+    rf"|(?:by|add|subtract) (?:{NUMBERS})(?: to| from)?) (?:the )?$"
+    r"|^(?:(?:and|then|but|all|is|now|it|that) )*(?:to the|less|more|larger|smaller|percent|under"
+    r"|(?:divid|multipli|increas|decreas|reduc|rais|add|lower|squar|cub)ed"
+    r"|(?:divide|multiply|double|triple|halve|negate|invert|square|flip) (?:it|this|that|all)) "
+    r"|\b(?:(?:opposite|other) sign|sign (?:flipp|chang|revers)ed|reciprocal|can ' t"
+    r"|(?:doubl|tripl|halv|negat|invert|transpos)ed) "
 )
 """Words that do something to the formula beside them."""
+OF = re.compile(
+    r"\b(?:derivative|gradient|slope|ableitung|dérivée|deriva[dt]a) \w+ (?:the )?$", re.I
+)
 UNFINISHED = as_set("if when else otherwise elif or oder ou")
 """Half of a case, or one formula of two."""
 MARKER = re.compile(
-    r"(?:[a-hA-H]|[ivxIVX]{2,4}|\d{1,2}) \) "
-    r"|\( (?P<letter>[a-hA-H]|[ivxIVX]{2,4}) \) (?=\w|[\\(\[])|(?P<numbered>\d{1,2}\. (?=\.?\d))"
+    r"(?:(?P<said>[^\W\d]{2,}) )?(?:[a-iA-I]|[ivxIVX]{2,4}|\d{1,2}(?: [a-h])?) \) "
+    r"|\( (?P<letter>[a-ivA-I]|[ivxIVX]{2,4}) \) (?=\w|[\\(\[])"
+    r"|(?P<numbered>\d{1,2}\. (?=\.?\d)|(?P<task>[^\W\d]+) \d{1,2}\. )"
 )
 OPERATOR = re.compile(
     r"\\frac\{d\^?\d?\w*\}\{d\w+(?:\^\d|\^\{\d\})?\}.*|\\frac\{∂.*"
@@ -80,7 +97,7 @@ GRADIENT = (
 STRANGE = re.compile("[SLso]")
 REMARK = re.compile(r"(?=.*[SL])[kdSLso'\-~.!]+")
 BEFORE = re.compile(r"(?:[SLso]|[kd'~](?=[SLso][kdSLso'~]*[SLso]))(?:[kdSLso'~]*[SLso])?[.']*")
-BEHIND = re.compile(r"(?<=[nkd)])[SLso][kdSLso'\-~.!]*$")
+BEHIND = re.compile(r"(?<=[nkd)])\.?[SLso][kdSLso'\-~.!]*$")
 """Words that say nothing, in a sketch of a text: a letter a token."""
 POINT = re.compile(r"(\w+) = (?:(?:[-/,.$]|[\d.]+(?:[eE][-+]?\d+)?) )+")
 LONG = 4  # letters: among the words of a remark there is one
@@ -144,6 +161,9 @@ class Outline:
             self.tokens = list(self.replace_spoken_signs())
         if said.isdisjoint(OUTLINED):
             tokens = self.trim_words(self.tokens)
+            before = len(self.tokens) - len(tokens) and self.tokens.index(tokens[0])
+            if before and OF.search(spell(self.tokens[:before]).lower()):
+                raise self.fault(self.tokens[0], "a derivative that is not yet taken", DERIVATIVE)
             tree = self.parse(tokens)
             self.steps.append(WorkingStep(tree, tokens[0].start, tokens[-1].end, 1))
             return tree
@@ -153,7 +173,8 @@ class Outline:
         clauses = []
         for clause, after in zip_longest(parted, parted[1:]):
             at = clause.word in AT_POINT or (after is not None and after.word == ":")
-            if at and self.is_point(clause.tokens):  # `where x = 2`, `x = 2: 12`
+            said = clause.word in REASONS and len(parted) > 1
+            if said or (at and self.is_point(clause.tokens)):  # `where x = 2`, `x = 2: 12`
                 self.leave_out([*filter(None, [clause.sign]), *clause.tokens])
             elif len(parted) > 1 and self.says_nothing(clause.tokens):
                 self.leave_out(clause.tokens)
@@ -166,10 +187,12 @@ class Outline:
         return make_fault(self.typed, at, message, cure)
 
     def leave_out(self, tokens: Tokens) -> None:
-        if any(token.text.lower() in NEGATIONS for token in tokens):
+        said = spell(tokens).lower()
+        denied = not NEGATIONS.isdisjoint(said.split(" "))
+        if denied and not NEGATIONS.isdisjoint(HARMLESS.sub("", said).split(" ")):
             message = "is this the answer, or is it not?"
             raise self.fault(tokens[0], message, "give the formula alone")
-        if APPLIED.match(spell(tokens)):
+        if APPLIED.search(said):
             message = "these words do something to the formula"
             raise self.fault(tokens[0], message, "write it with signs")
         if tokens:
@@ -238,17 +261,17 @@ class Outline:
                 raise self.fault(dollars[0], *NEVER["$"])
             tokens = without_quotes(self.without_remarks(without_columns(tokens)))
             tokens = self.pair_angles(tokens)
-        tokens = strip(tokens)
+            text = spell(tokens)
+        if len(tokens) > len(tokens := strip(tokens)):
+            text = spell(tokens)
         if len(tokens) > 2 and tokens[-1].kind == "number" and tokens[-1].text.endswith("."):
             tokens[-1] = tokens[-1]._replace(text=tokens[-1].text[:-1], end=tokens[-1].end - 1)
-        first, after = (tokens[0].text, tokens[1].text) if len(tokens) > 1 else ("", "")
-        if first != "(" and after != ")" and first[-1:] != ".":  # `(b)`, `a)`, `1.`
-            return tokens
-        found = MARKER.match(spell(tokens))
+        found = MARKER.match(text)  # `(b)`, `Task 2)`, `1.`
         marker = found[0].count(" ") if found else 0
         if not found or marker >= len(tokens):
             return tokens
-        named = found["letter"] and self.words.meaning(found["letter"])
+        said = found["letter"] or found["said"] or found["task"]
+        named = said and self.words.meant(said)
         if named or not (tokens[marker].spaced or found["numbered"]):
             return tokens
         self.leave_out(tokens[:marker])
@@ -282,10 +305,14 @@ class Outline:
     def replace_spoken_signs(self) -> Iterator[Token]:
         """`6 x plus 5`, and `1 over x squared` where nothing else is said of another formula."""
         spoken = SPOKEN | JOINED
-        said = "".join("~" if t.text in spoken else self.letter(t) for t in self.tokens)
+        colon = next((k for k, t in enumerate(self.tokens) if t.text == ":"), 0)
+        label = self.tokens[:colon] if self.says_nothing(self.tokens[:colon]) else []
+        yield from label  # `first times derivative of second: x cos x`
+        tokens = self.tokens[len(label) :]
+        said = "".join("~" if t.text in spoken else self.letter(t) for t in tokens)
         formulas = [part for part in STRANGE.split(said) if {*part} & {*"nd"}]
         known = SPOKEN | (JOINED if len(formulas) == 1 else {})
-        for token, after in zip_longest(self.tokens, self.tokens[1:]):
+        for token, after in zip_longest(tokens, tokens[1:]):
             signs = known.get(token.text.lower(), "") if token.kind == "word" else ""
             if not signs or self.words.meaning(token.text) or not self.joins(token, after):
                 yield token
@@ -326,7 +353,8 @@ class Outline:
     def says_nothing(self, tokens: Tokens) -> bool:
         """Whether there are words only, and enough of them that are no names of this problem."""
         found = REMARK.fullmatch(sketch := self.sketch(tokens))
-        return found is not None and ("d" not in sketch or len(STRANGE.findall(sketch)) > 1)
+        named = "d" in sketch and tokens[0].text != "for"  # `for all x`
+        return found is not None and (not named or len(STRANGE.findall(sketch)) > 1)
 
     def trim_words(self, tokens: list[Token]) -> list[Token]:
         """A stretch without the words and asides at its ends, which say nothing."""
@@ -336,7 +364,7 @@ class Outline:
         sketch = self.sketch(tokens)
         while tokens:
             found = BEFORE.match(sketch)
-            first = found.end() if found and is_said(found[0]) else 0
+            first = found.end() if found and is_said(found[0]) else self.count_aside(tokens)
             first = 0 if first == len(tokens) else first
             last = len(tokens) - self.count_words_behind(tokens[first:], sketch[first:])
             if (first, last) == (0, len(tokens)):
@@ -345,6 +373,12 @@ class Outline:
             self.leave_out(tokens[last:])
             tokens, sketch = tokens[first:last], sketch[first:last]
         return tokens
+
+    def count_aside(self, tokens: Tokens) -> int:
+        """How many tokens are words in brackets that say nothing before a formula."""
+        stop = find_closing(tokens, 0) + 1 if tokens[0].text in ("(", "[") else 0
+        inside = tokens[1 : stop - 1]
+        return stop if inside[1:] and self.says_nothing(inside) else 0
 
     def count_words_behind(self, tokens: Tokens, sketch: str) -> int:
         """How many tokens are words that say nothing behind a formula, in brackets or not."""
@@ -356,6 +390,8 @@ class Outline:
         if not found:
             return 0
         tail = tokens[found.start() :]
+        if tail[0].text == "." and not tail[1].spaced:
+            return 0
         if tail[0].text.lower() in JOINED and self.joins(tail[0], next(iter(tail[1:]), None)):
             return 0  # it belongs to the formula, which is another one without it
         said = is_said(found[0]) and any(len(t.text) > 1 for t in tail)
@@ -371,8 +407,10 @@ class Outline:
         strange = STRANGE.findall(self.sketch(tokens))
         if len(strange) == len(tokens) and all(len(t.text) > colon for t in tokens):
             return True
-        if colon:
-            return tokens[-1].text == "grad"
+        if colon:  # `z.grad:`, `Q1:`, `Problem 3:`
+            counted = tokens[0].kind == "word" and {t.kind for t in tokens[1:]} <= {"number"}
+            unknown = len(tokens) < 3 and not self.words.meant(tokens[0].text)
+            return tokens[-1].text == "grad" or (counted and unknown and len(tokens[0].text) > 1)
         letters = "".join(t.text for t in tokens if t.kind == "word")
         primed = any(t.text == "'" for t in tokens) and all(t.kind != "number" for t in tokens)
         return primed and not any(self.words.meaning(letter) for letter in letters)
@@ -394,6 +432,8 @@ class Outline:
         if token.kind != "word" or token.text in self.words.names:
             return token.text in (",", ";") and not parts_digits(tokens, k)
         word, rest = token.text.lower(), tokens[k + 1 : k + 3]
+        if word in REASONS:
+            return True
         if word in AT_POINT and len(rest) == 2 and rest[1].text == "=":
             return rest[0].text in self.words.names or word in PARTING
         if word == "where":
@@ -423,19 +463,32 @@ class Outline:
 
         def parts(k: int, before: Tokens) -> bool:
             text = tokens[k].text
-            if text in LINKS:
+            if text in LINKS or (text in THEREFORE and self.follows(before, tokens[k + 1 :])):
                 return True
             if not 0 < len(before) < LABEL or text not in IS:
                 return False
-            if text == ":":
-                return self.is_label(before, colon=True)
+            if text == ":" and self.is_label(before, colon=True):
+                return True
             if self.words.meaning(text) or k + 1 == len(tokens):
                 return False
             said = any(t.text.lower() in DERIVATIVES for t in before)
-            said = said and not self.says_nothing(before)
-            return said or names_a_derivative(before, label=True)
+            if (said and not self.says_nothing(before)) or names_a_derivative(before, label=True):
+                return True
+            if text != ":" or tokens[k].spaced or not tokens[k + 1].spaced:
+                return False
+            place = tokens[k].start  # `4: 3x^2` may be a division, or the fourth
+            self.reading.doubts.append(place)
+            return place in self.reading.turned
 
         return [stretch for _, stretch in split(tokens, parts)]
+
+    def follows(self, before: Tokens, after: Tokens) -> bool:
+        """Whether formulas stand on both sides of a word, and no condition."""
+        bare = [
+            {*self.sketch(side)} <= {*"SLso.!"} or self.says_nothing(side)
+            for side in (before, after)
+        ]
+        return not any(bare) and UNEQUAL.isdisjoint([token.text for token in after])
 
     # -- definitions
 
@@ -469,6 +522,7 @@ class Outline:
         """The name that a clause defines, and what stands for it; None if it does not."""
         head, *between = self.links(tokens)
         name = "".join(t.text for t in head)
+        between = between if [t.kind for t in head[:2]] != ["word", "word"] else []
         if not between or not re.fullmatch(r"[^\W\d]\w*'?|d[^\W\d]\w*/d[^\W\d]\w*", name):
             return None
         inside = between.pop()
@@ -553,6 +607,9 @@ class Outline:
                 continue
             if k < 0:
                 tree, fault, _ = self.try_to_parse(tokens)
+                if fault and not chained:
+                    text = self.typed[start : tokens[-1].end]
+                    self.reading.notes.append(f"`{clip(text)}` is left out")
             else:
                 inside = zip(tokens, count_levels(tokens), strict=True) if lines else ()
                 tree = self.parse([t for t, level in inside if t.kind != "line" or level] or tokens)

@@ -48,17 +48,19 @@ SAME = (
     | dict.fromkeys("÷∕⁄➗⊘", "/")
     | dict.fromkeys("′’ʹ´ʼ‵‛＇", "'")
     | dict.fromkeys("⊙∘", "⊙")
-    | dict.fromkeys("ˆ⌃ꞈ", "^")
+    | dict.fromkeys("ˆ⌃ꞈ↑", "^")
     | dict.fromkeys("∣❘ǀ⏐│", "|")
     | dict.fromkeys("〖⟮❨", "(")
     | dict.fromkeys("〗⟯❩", ")")
     | dict.fromkeys("⇒⟹➔→⟶∴", "=>")
     | dict.fromkeys("“”„«»", '"')
     | dict.fromkeys("⎧⎨⎩⎪", "")
+    | {"∎": "", "\u2061": "", "\u2063": ",", "\u2064": "+"}
     | {"≔": "=", "≡": "=", "➕": "+", "∶": ":", "‘": "'", "ᐟ": "/", "⊤": "T"}
     | {"≤": "<=", "≥": ">=", "≠": "!=", "…": "...", "\u2062": "*", "\t": " ", "\r": " "}
 )
 PLAIN = frozenset("√∛°≈‖⟨⟩∂∇∑∈ℝ∞") | frozenset(GREEK)
+STRUCK = frozenset("\u0335\u0336\u0337\u0338\u20d2\u20d3\u20e5\u20e6")
 LOST = {"\x0c": "\\f", "\x08": "\\b", "\x0b": "\\v", "\x07": "\\a", "\t": "\\t", "\r": "\\r"}
 """`\\frac` read as an escape."""
 ODD = re.compile(
@@ -69,6 +71,7 @@ ODD = re.compile(
     rf"|(?P<above>[{ABOVE}]+)|(?P<below>[{BELOW}]+)"
     r"|(?P<lost>[\x07\x08\x0b\x0c](?=[a-z])|\t(?=an|heta|imes|frac|au|ext)|\r(?=ight|ho|m\b))"
     r"|(?P<bare>(?<![\\A-Za-z_])(?=(?:[dt]?frac\s*\{|left\s*[(\[|]|right\s*[)\]|])))"
+    r"|(?P<marked>[A-Za-z=<>][\u0300-\u036f\u20d0-\u20ff])"
     r"|(?P<other>[^\n -~])",
     re.IGNORECASE,
 )
@@ -102,6 +105,8 @@ def _replace_odd(typed: str, odd: re.Match[str], notes: list[str]) -> str:
     match odd.lastgroup:
         case "other":
             return _replace_character(odd[0], notes, typed, odd.start())
+        case "marked" if len(whole := unicodedata.normalize("NFC", odd[0])) == 1:
+            return _replace_character(whole, notes, typed, odd.start())
         case "gone":
             return ""
         case "bare":
@@ -114,9 +119,8 @@ def _replace_odd(typed: str, odd: re.Match[str], notes: list[str]) -> str:
         case "above" | "below" as where:
             raised = "".join(_find_equal(char) or "" for char in odd[0])
             return f"{'^' if where == 'above' else '_'}{{{raised}}}"
-    return "".join(
-        _replace_character(char, notes, typed, odd.start()) for char in html.unescape(odd[0])
-    )
+    shown = html.unescape(odd[0])
+    return "".join(_replace_character(char, notes, typed, odd.start()) for char in shown)
 
 
 def _replace_character(char: str, notes: list[str], typed: str, at: int) -> str:
@@ -125,6 +129,11 @@ def _replace_character(char: str, notes: list[str], typed: str, at: int) -> str:
         notes.append(f"{char} ({script}) is read as {LOOK_ALIKES[char]}")
         return LOOK_ALIKES[char]
     plain = _find_equal(char)
+    if char in STRUCK:
+        raise make_fault(typed, at, "something is struck out", "leave out what is not meant")
+    if plain == "" and char not in SAME and not unicodedata.name(char).startswith("VARIATION"):
+        shown = char if char.isprintable() and not unicodedata.combining(char) else ""
+        notes.append(f"`{shown or unicodedata.name(char).lower()}` is left out")
     if plain is None:
         name = unicodedata.name(char, "a control character")
         cure = ADVICE.get(char) or ("leave it out" if char.isascii() else "write it in plain ASCII")
@@ -252,7 +261,7 @@ def _scan(typed: str, plain: Typed, first: int, stop: int) -> list[Token]:
             spaced |= kind != "frame"
             continue
         start, end = m.span()
-        start, end = places[start], places[end - 1] + 1
+        start, end = places[start], places[end]
         if kind == "op":
             shown = OPS.get(shown, shown)
         elif kind == "number":

@@ -43,7 +43,7 @@ FUNCTIONS = frozenset(TABLE) | frozenset(name for name in JOINING if name in COM
 """The functions the reader knows something about; a caller may accept fewer, or others."""
 
 SUBMODULES = {"linalg", "special", "nn", "functional"}
-MODULES = {"np", "numpy", "torch", "math", "Math", "jnp", "sympy", "sp"}
+MODULES = {"np", "numpy", "torch", "math", "Math", "jnp", "sympy", "sp", "F", "tf"}
 WRAPPERS = {"array", "asarray", "tensor"}
 LITERALS = {"True": True, "False": False, "None": None}
 
@@ -245,7 +245,8 @@ SENTENCES = (
     "the a an so is it its by we i be or and of to in on at as for if my this that then thus "
     "hence here with from using use used get got because since therefore answer derivative "
     "are not no never nicht kein keine pas non when where let set "
-    "ans result solution maybe probably perhaps think guess gives equals also finally simply"
+    "ans result solution maybe probably perhaps think guess gives equals also finally simply "
+    "right correct final done qed ok okay thanks sorry"
 )
 STOP = frozenset(f(word) for word in SENTENCES.split() for f in (str, str.capitalize, str.upper))
 """Words of sentences: never taken apart into names and functions."""

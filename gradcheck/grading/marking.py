@@ -114,7 +114,7 @@ def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) 
     if judged.verdict == "right" and key.problem.chain == "strict" and chained:
         return replace(told, verdict="wrong", score=0.0, diagnosis=Diagnosis("unnamed"))
     if judged.verdict == "right" and found.before is None:
-        return replace(told, line=None) if found.step.chained else judged
+        return replace(told, line=None)
     if judged.verdict == "right" or not found.formula:
         return told
     assert found.step.tree is not None

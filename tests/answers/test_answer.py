@@ -259,7 +259,7 @@ def keyed(expression, given, wrt):
     return make_key(make_question(expression, list(given), [wrt] if wrt else ()))
 
 
-UNREAD = {"twelve? no idea, I think 12x + 5", "12x + 5, since the derivative of 5x is 5"}
+UNREAD = {"twelve? no idea, I think 12x + 5"}
 """Right, and not read: at most three in a hundred."""
 
 
