@@ -173,8 +173,8 @@ class Outline:
         clauses = []
         for clause, after in zip_longest(parted, parted[1:]):
             at = clause.word in AT_POINT or (after is not None and after.word == ":")
-            said = clause.word in REASONS and len(parted) > 1
-            if said or (at and self.is_point(clause.tokens)):  # `where x = 2`, `x = 2: 12`
+            reason = clause.word in REASONS and len(parted) > 1
+            if reason or (at and self.is_point(clause.tokens)):  # `where x = 2`, `x = 2: 12`
                 self.leave_out([*filter(None, [clause.sign]), *clause.tokens])
             elif len(parted) > 1 and self.says_nothing(clause.tokens):
                 self.leave_out(clause.tokens)
