@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import Any
 
@@ -58,6 +58,7 @@ class Collector:
     attempts: Counter[str] = field(default_factory=Counter)
     strangers: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # (table, name)
     untold: int = 0
+    of_utc: set[str] = field(default_factory=set)  # tables whose times are UTC's, as was said
 
     def __post_init__(self) -> None:
         """What answers are called: `problem.part`, or `problem` where that has one part."""
@@ -103,6 +104,11 @@ class Collector:
         if whole and (gone := ledger.list_departed()):
             words = "in the ledger before, and not among these answers"
             ledger.notice(f"{words}: {_count_names(gone)}")
+        for name in roster.twice:
+            words = "what either row says names this one student"
+            ledger.notice(f"{name} stands twice on the roster: {words}", grave=True)
+        if whole and (idle := ledger.list_idle_marks()):
+            ledger.notice(f"marks by hand of what is not asked any more: {_count_names(idle)}")
         ledger.know("collected", "yes")
         ledger.save()
 
@@ -179,13 +185,33 @@ class Collector:
         due = self.rules.due
         if due is not None and read.at is None:
             self.ledger.notice(f"{read.file}: when this was handed in is not known: in time")
-        if due is None or read.at is None or read.at <= due:
+        if due is None or read.at is None or not self._is_late(read, read.at, due):
             return dict.fromkeys(answers, 1.0)
         lost = {id: self.rules.late.get(id, 0.0) for id in answers}
         refused = [id for id, share in lost.items() if share == "refused"]
         words = f"{read.file}: {read.student} was late ({read.at:%Y-%m-%d %H:%M})"
         self.ledger.notice(words + (f": {', '.join(refused)} refused" if refused else ""))
         return {id: 1.0 - float(share) for id, share in lost.items() if share != "refused"}
+
+    def _is_late(self, read: Submission, at: datetime, due: datetime) -> bool:
+        """Whether something came after the minute in which it was due, for certain.
+
+        Where one of the two tells no zone, both are of one clock.
+        """
+        both = [each for each in (at, read.or_at) if each is not None]
+        if due.tzinfo is None or at.tzinfo is None:
+            if at.tzinfo == UTC and read.table not in self.of_utc:
+                self.of_utc.add(read.table)
+                words = "its times are UTC's, and what is due is taken for that, too"
+                cure = f"say --due {due:%Y-%m-%dT%H:%M}+01:00 with the offset of your zone"
+                self.ledger.notice(f"{read.table}: {words} - {cure}")
+            both, due = [each.replace(tzinfo=None) for each in both], due.replace(tzinfo=None)
+        late = [each >= due + timedelta(minutes=1) for each in both]
+        if len(set(late)) > 1:
+            words = " or ".join(f"{each:%d %B %Y}" for each in both)
+            cure = "write the days as 2026-12-01"
+            self.ledger.notice(f"{read.file}: was it {words}? In time - {cure}", grave=True)
+        return all(late)
 
     def _keep(
         self,

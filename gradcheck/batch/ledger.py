@@ -313,6 +313,12 @@ class Ledger:
         sql = "DELETE FROM marks WHERE student = ? AND problem = ? AND part = ?"
         return self.db.execute(sql, (student, problem, part)).rowcount > 0
 
+    def list_idle_marks(self) -> list[str]:
+        """Marks that count nowhere, as nobody is asked that any more."""
+        places = "SELECT student, problem, part FROM {}"
+        sql = f"{places.format('marks')} EXCEPT {places.format('answers')}"
+        return [f"{student}: {problem}.{part}" for student, problem, part in self.db.execute(sql)]
+
     def number(self, problem: str, fingerprint: str, part: str, answer: str) -> int:
         """The number of a question, which may be new, by the answer as `packed`."""
         row = (hash_question(fingerprint, part, answer), problem, part, answer, fingerprint)

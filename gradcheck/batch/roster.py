@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gradcheck.documents.table import read_table
 from gradcheck.errors import Complaint, TextError
-from gradcheck.problem.draw import fold_name
+from gradcheck.problem.draw import fold_name, list_spellings
 
 LONGEST = 200  # characters of a student's name: e-mail addresses, the longest in use, fit
 # Control characters and the marks that turn the direction of the text around them (Trojan source).
@@ -66,21 +66,23 @@ def read_names(written: str) -> re.Pattern[str]:
 class Roster:
     """What people call each student, and the student of every other name: a number, an address.
 
-    `codes` are those that a student says beside the name, on pages.
+    `codes` are those that a student says beside the name, on pages; `twice` are students who stand
+    in two rows.
     """
 
     called: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[str, str] = field(default_factory=dict)
+    twice: tuple[str, ...] = ()
 
     def owner(self, stem: str) -> str | None:
         """Whose a file is by its name: the one student whose whole name, or another, is in it."""
-        if stem in self.called or fold_name(stem) in self.names:
-            return self.student(stem)
+        if (found := self._find(stem)) is not None:
+            return found
         words = _split_words(stem)
         near = (each for word in words for each in self._by_word.get(word, ()))
-        found = {student for name, student in near if words >= name}
-        return found.pop() if len(found) == 1 else None
+        fits = {student for name, student in near if words >= name}
+        return fits.pop() if len(fits) == 1 else None
 
     @functools.cached_property
     def _by_word(self) -> dict[str, list[tuple[frozenset[str], str]]]:
@@ -94,7 +96,11 @@ class Roster:
 
     def student(self, name: str) -> str:
         """Who goes by a name: the student of the roster, or the name itself."""
-        return name if name in self.called else self.names.get(fold_name(name), name)
+        return self._find(name) or name
+
+    def _find(self, name: str) -> str | None:
+        known = {name: name} if name in self.called else self.names
+        return next((known[each] for each in list_spellings(name) if each in known), None)
 
 
 def _split_words(name: str) -> frozenset[str]:
@@ -118,6 +124,8 @@ def read_roster(path: Path) -> Roster:
     called: dict[str, str] = {}
     codes: dict[str, str] = {}
     owners: dict[str, set[str]] = {}
+    numbers: dict[str, set[str]] = {}
+    twice: list[str] = []
     for line, row in table:
         cells = dict(zip(headers, row, strict=False))
         if fold_name(cells.get("student", "")) in ("", NOBODY):
@@ -128,10 +136,15 @@ def read_roster(path: Path) -> Roster:
             raise TextError(
                 [Complaint(f"not readable as a roster: {error}", "", str(path), line)]
             ) from None
+        twice += [student] if student in called else []
         called[student] = cells.get("name", "")
         codes[student] = cells.get("code", "").strip()
         for header, cell in cells.items():
             if header not in WORDS and not POINTS.fullmatch(header) and cell.strip():
-                owners.setdefault(fold_name(cell), set()).add(student)
-    names = {name: min(found) for name, found in owners.items() if len(found) == 1}
-    return Roster(called, names, codes)
+                for spelled, known in zip(
+                    list_spellings(cell)[1:], (owners, numbers), strict=False
+                ):
+                    known.setdefault(spelled, set()).add(student)
+    both = (*numbers.items(), *owners.items())  # what is written so comes before what is like it
+    names = {name: min(found) for name, found in both if len(found) == 1}
+    return Roster(called, names, codes, tuple(twice))

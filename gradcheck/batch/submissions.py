@@ -12,8 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
-from pathlib import Path, PurePosixPath
+from datetime import datetime, timedelta, timezone
+from html.parser import HTMLParser
+from itertools import chain, islice
+from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any
 
 from gradcheck.batch.roster import NoName, Roster, normalize_name
@@ -25,17 +27,28 @@ from gradcheck.report.figures import escape_controls
 
 NOTEBOOK_BYTES = 20_000_000  # the pictures of the other cells count
 MOST = 1_000  # answers in one file
-TAG = re.compile(r"\s*#\|\s*gradcheck:\s*([\w.-]+)[ \t]*(?:\r?\n|$)")
+TAG = re.compile(r"\s*(?:#\|?\s*gradcheck:|%%gradcheck\b)\s*([\w.-]+)[ \t]*(?:\r?\n|$)")
 TIMES = frozenset(
     {"time", "timestamp", "completion time", "submitted", "submitted at", "zeitstempel"}
+    | {"horodateur", "marca temporal", "informazioni cronologiche"}
 )
 # As Google's and Microsoft's forms write it, in America and elsewhere.
-FORMS = ("%Y/%m/%d %I:%M:%S %p", "%m/%d/%Y %H:%M:%S", "%m/%d/%y %H:%M:%S", "%d.%m.%Y %H:%M:%S",
-         "%d.%m.%Y %H:%M")  # fmt: skip
+FORMS = (
+    *("%Y/%m/%d %I:%M:%S %p", "%m/%d/%Y %H:%M:%S", "%m/%d/%y %H:%M:%S", "%m/%d/%Y %I:%M:%S %p"),
+    *("%m/%d/%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d %B %Y %I:%M %p"),
+)
+SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})(?=/\d{2,4}\b)")
+OFFSET = re.compile(r"(?:\b(?:UTC|GMT)|(?<=\d)Z|(?<=:\d\d)(?=[-+]))(?:([-+]\d{1,2}):?(\d\d)?)?$")
 ZONE = re.compile(r" (?![AP]M$)(?:[A-Z]{2,5}|(?:GMT|UTC)[-+0-9:]*)$")
-NAMING = ("student", "students", "email", "username", "login", "matrikelnummer", "name", "id")
+NAMING = (
+    *("student", "students", "email", "username", "login", "matrikelnummer", "kennung"),
+    *("courriel", "électronique", "utilisateur", "name", "id"),
+)
 """Words in the headers that forms give to the column of who answered: the surest first."""
 SIGNS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
+ONLINE = re.compile(r"(?:onlinetext|_text)\.html?$")  # what was typed into Moodle or Canvas
+LINES = frozenset(("p", "div", "li", "tr", "pre", "h1", "h2", "h3", "h4", "title"))
+OPENED = {"sup": "^(", "sub": "_(", "br": "\n"}
 ENDINGS = (".yaml", ".yml", ".json", ".ipynb", ".csv", ".xlsx", ".zip")
 MEMBERS = 200_000  # files in one archive: a course of 100,000 with two files each
 EXPANDED = 4_000_000_000  # bytes of all of them
@@ -45,6 +58,7 @@ BROKEN = (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError
 PIECE = 1 << 16  # bytes read at once
 LEFT_BY_SYSTEMS = ("__MACOSX", "Thumbs.db", "desktop.ini")
 NAMED, LONGEST = 5, 300  # files in a notice, characters of a name
+TITLES = 10  # lines among which the headers are
 
 
 @dataclass(frozen=True)
@@ -90,7 +104,8 @@ class Submission:
     """One student's answers: problem id -> part -> what was typed; `called` is a name for people.
 
     `table` is the file that it is a row of, where it is one: a later row of it replaces an earlier
-    one, in all that its columns have `asked`. `at` is when it was handed in, where that is known.
+    one, in all that its columns have `asked`. `at` is when it was handed in, where that is known,
+    and `or_at` when else that may have been, as nobody knows which is the month.
     """
 
     student: str
@@ -100,6 +115,7 @@ class Submission:
     table: str = ""
     asked: tuple[str, ...] = ()
     at: datetime | None = None
+    or_at: datetime | None = None
 
 
 Read = Submission | Notice
@@ -203,7 +219,8 @@ def _read_document(
 ) -> tuple[str | None, dict[str, dict[str, Any]]]:
     """Whom a YAML or JSON file names, if anybody, and what it answers."""
     content = _read_content(file, BYTES, " are no answers - split the file")
-    value: Any = read_yaml(content, file.name).value
+    typed = _read_markup(decode(content, file.name)) if ONLINE.search(file.path) else content
+    value: Any = read_yaml(typed, file.name).value
     if isinstance(value, dict) and "answers" not in value and not value.keys().isdisjoint(asked):
         named = {"student": value.pop("student")} if "student" in value else {}
         value = {"answers": value, **named}
@@ -222,6 +239,29 @@ def _read_document(
     if sum(map(len, answers.values())) > MOST:
         raise GradcheckError(f"{file.name}: more than {MOST} answers - split the file")
     return _write_name(student) if "student" in value else None, answers
+
+
+class _Typed(HTMLParser):
+    """What somebody typed into a platform's editor: a line a paragraph, `^(2)` what stands high."""
+
+    text = ""
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.text += OPENED.get(tag, "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.text += "\n" if tag in LINES else ")" if tag in ("sup", "sub") else ""
+
+    def handle_data(self, data: str) -> None:
+        self.text += "" if self.cdata_elem else " ".join(data.split("\n"))
+
+
+def _read_markup(text: str) -> str:
+    """The lines of a page that holds nothing else."""
+    typed = _Typed()
+    typed.feed(text)
+    typed.close()
+    return "\n".join(line.strip() for line in typed.text.splitlines())
 
 
 def _write_name(name: Any) -> str:
@@ -278,18 +318,24 @@ def read_mapping(path: Path) -> Mapped:
 
 def _read_rows(file: File, mapping: Mapped) -> Iterator[Read]:
     """A submission a row, as it is read; a column that says nothing is said once."""
-    table = read_table(_read_content(file, TABLE, " - split the file"), file.name)
+    content = _read_content(file, TABLE, " - split the file")
+    table = read_table(content, file.name)
     if table.encoding == WINDOWS:
         words = "not UTF-8, so it is read as Windows-1252, as Excel saves it: look at an accent"
         yield Notice(f"{file.name}: {words}", grave=False)
-    _, first = next(table.rows, (0, list[str]()))
-    headers = [header.strip() for header in first]
+    if table.others:
+        cure = "save each that has answers as a file of its own"
+        yield Notice(f"{file.name}: the sheets {list_names(table.others)} are not read - {cure}")
+    first = list(islice(table.rows, TITLES))
+    above = next((k for k, (_, row) in enumerate(first) if mapping.student in row), 0)
+    headers = [header.strip() for _, row in first[above : above + 1] for header in row]
     targets = _read_columns(file, headers, mapping)
     asked = tuple(targets.values())
     when = next((k for k, h in enumerate(headers) if mapping.tells_when(h)), len(headers))
     for words in _list_unknown(headers, mapping):
         yield Notice(f"{file.name}:1: {words}", grave=False)
-    for line, row in table.rows:
+    day_first = _is_day_first(content, file.name, first, when)
+    for line, row in chain(first[above + 1 :], table.rows):
         place = f"{file.name}:{line}"
         if any(cell.strip() for cell in row[len(headers) :]):
             words = f"{len(row)} cells under {len(headers)} headers, so nobody is graded by them"
@@ -298,8 +344,10 @@ def _read_rows(file: File, mapping: Mapped) -> Iterator[Read]:
         elif any(cell.strip() for cell in row):
             cells = dict(enumerate(cell.strip() for cell in row))
             given = {target: {"": cells[k]} for k, target in targets.items() if cells.get(k)}
-            name, at = cells.get(headers.index(mapping.student), ""), read_time(cells.get(when, ""))
-            yield _make_submission(name, given, place, table=file.name, asked=asked, at=at)
+            name = cells.get(headers.index(mapping.student), "")
+            at, or_at = read_times(cells.get(when, ""), day_first)
+            known = {"table": file.name, "asked": asked, "at": at, "or_at": or_at}
+            yield _make_submission(name, given, place, **known)
 
 
 def _read_columns(file: File, headers: list[str], mapping: Mapped) -> dict[int, str]:
@@ -348,6 +396,32 @@ def read_time(text: str) -> datetime | None:
     return None
 
 
+def read_times(text: str, day_first: bool | None) -> tuple[datetime | None, datetime | None]:
+    """When something was handed in, and when else, in the zone that the text tells, if any."""
+    turned = SLASHED.sub(r"\2/\1", text)
+    texts = {None: (text, turned), True: (turned,), False: (text,)}[day_first]
+    zone = None
+    if given := OFFSET.search(text.strip()):
+        sign = -1 if (given[1] or "").startswith("-") else 1
+        zone = timezone(timedelta(hours=int(given[1] or 0), minutes=sign * int(given[2] or 0)))
+    found = [at.replace(tzinfo=zone) for each in texts if (at := read_time(each))]
+    return found[0] if found else None, found[1] if len(set(found)) > 1 else None
+
+
+def _is_day_first(
+    content: bytes, name: str, first: Iterable[tuple[int, list[str]]], column: int
+) -> bool | None:
+    """Whether days stand before months in a column of times; None where nobody can tell."""
+    if not any(SLASHED.match(row[column]) for _, row in first if column < len(row)):
+        return False
+    days = set()
+    with suppress(TextError):  # told where the rows are read
+        for _, row in read_table(content, name).rows:
+            if column < len(row) and (found := SLASHED.match(row[column])):
+                days |= {k for k in (1, 2) if int(found[k]) > 12}
+    return days == {1} if len(days) == 1 else None
+
+
 # -- files -----------------------------------------------------------------------------------------
 
 
@@ -382,7 +456,7 @@ def _list_below(root: Path, others: list[str]) -> Iterator[File | Notice]:
         below = path.relative_to(root)
         if any(map(_is_ignored, below.parts)):
             continue
-        if path.suffix.lower() not in ENDINGS:
+        if not _is_read(path):
             others.append(below.as_posix())
         elif path.is_symlink():
             yield Notice(f"{path}: a link is not followed - copy the file there")
@@ -402,6 +476,10 @@ def _open_path(path: Path, below: str, others: list[str]) -> Iterator[File | Not
         yield File(str(path), below, lambda: path.open("rb"))
 
 
+def _is_read(path: PurePath) -> bool:
+    return path.suffix.lower() in ENDINGS or ONLINE.search(path.name) is not None
+
+
 def _is_ignored(name: str) -> bool:
     return name.startswith(".") or name in LEFT_BY_SYSTEMS
 
@@ -415,7 +493,7 @@ def _list_members(path: Path, others: list[str]) -> Iterator[File | Notice]:
                 name = PurePosixPath(info.filename)
                 if info.is_dir() or any(_is_ignored(part) and part != ".." for part in name.parts):
                     continue
-                if name.suffix.lower() in ENDINGS:
+                if _is_read(name):
                     wanted.append(info)
                 else:
                     others.append(info.filename)

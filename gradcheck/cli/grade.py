@@ -54,7 +54,7 @@ from gradcheck.documents import STDIN
 from gradcheck.documents.table import write_workbook
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
-from gradcheck.problem.draw import fold_name
+from gradcheck.problem.draw import list_spellings
 from gradcheck.report import gradebooks
 from gradcheck.report.figures import escape_controls
 from gradcheck.report.judgements import STYLES, VERDICTS, restrict
@@ -70,9 +70,9 @@ gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded""
 REPORT_EXAMPLES = """gradcheck report graded
 gradcheck report graded --as canvas --points export.csv"""
 READABLE = click.Path(exists=True, allow_dash=True, path_type=Path)
-TIME = click.DateTime(["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"])
+TIME = click.DateTime([f"%Y-%m-%d{each}" for each in ("T%H:%M", " %H:%M", "T%H:%M%z", " %H:%M%z")])
 ATTEMPT = click.Choice(["last", "first", "best"])
-LATE = "Who is later loses what the set says under `late:`."
+LATE = "Who is later loses what the set says under `late:`. With `+01:00` of that zone."
 COUNTS = "Which of a student's answers to a problem counts."
 PLATFORM = "Pages, or what a learning platform reads."
 TLS = "With --scheduler: the authority, the certificate and the key (PEM)."
@@ -482,9 +482,9 @@ def mark(  # noqa: PLR0917 - click gives them by name
 
 
 def _find_student(ledger: Ledger, name: str) -> str:
-    students = ledger.order()
-    found = name if name in students else ledger.names().get(fold_name(name), "")
-    if found not in students:
+    known = {**ledger.names(), **{student: student for student in ledger.order()}}
+    found = next((known[each] for each in list_spellings(name) if each in known), None)
+    if found is None:
         raise GradcheckError(f"no student of the batch goes by `{name}`")
     return found
 

@@ -110,12 +110,17 @@ SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)(\\ud[89ab][\da-f]{2}\\ud[c-f][\da-f
 
 # What the parser's own words contain, and what to do about it; first match first.
 CURES = (
-    ("mapping values", "put a text that contains `: ` in quotes, or indent all keys alike"),
+    (
+        "mapping values",
+        "put a text that contains `: ` in quotes, indent all keys alike,"
+        " and write a blank behind `-` and `:`",
+    ),
     ("',' or", "close the bracket, or put a comma between two entries"),
     ("escape", "a backslash in \"...\" starts an escape: double it, or write '...'"),
     ("end of stream", "close the quote or the bracket"),
     ("start any token", "write spaces instead of tabs, and put a text in quotes"),
-    ("character", "remove it"),
+    ("tab character", "write spaces instead of tabs"),
+    ("characters are", "remove it, or save the file as UTF-8"),
     ("", "indent all keys of one entry alike; put the text in quotes if it is meant as text"),
 )
 

@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from gradcheck.errors import Complaint, TextError
@@ -39,12 +39,13 @@ class Table:
     rows: Iterator[Row]
     delimiter: str = ","
     encoding: str = "utf-8"
+    others: tuple[str, ...] = ()  # sheets of a workbook that are not read, and not empty
 
 
 def read_table(content: bytes, name: str) -> Table:
     """The rows of a file, made as they are asked for; TextError, also later, says what is wrong."""
     if content.startswith(ARCHIVE):
-        return Table(_read_workbook(content, name))
+        return _read_workbook(content, name)
     encoding = read_mark(content) or "utf-8"
     try:
         text = content.decode(encoding)
@@ -101,22 +102,47 @@ def _read_text(text: str, name: str, delimiter: str) -> Iterator[Row]:
 # -- workbooks -------------------------------------------------------------------------------------
 
 
-def _read_workbook(content: bytes, name: str) -> Iterator[Row]:
+def _read_workbook(content: bytes, name: str) -> Table:
     """The rows of the first sheet, as somebody sees them there."""
-    book = open_workbook(content, name, readonly=True)
-    sheet = book.worksheets[0]
-    sheet.reset_dimensions()
+    books = [open_workbook(content, name, readonly=True, values=each) for each in (True, False)]
     try:
-        for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
-            yield number, list(map(write_cell, row))
+        shown, *rest = (_read_sheet(sheet) for sheet in books[0].worksheets)
+        others = (
+            s.title
+            for s, rows in zip(books[0].worksheets[1:], rest, strict=True)
+            if len(list(islice(filter(any, rows), 2))) > 1
+        )
+        both = zip(shown, _read_sheet(books[1].worksheets[0]), strict=True)
+        return Table(_write_rows(both, name), others=tuple(others))
     except Exception as error:  # noqa: BLE001 - a stranger's XML fails in any way
         raise _refuse_workbook(name, error) from None
-    finally:
-        book.close()
 
 
-def open_workbook(content: bytes, name: str, *, readonly: bool = False) -> Any:
-    """A workbook with at least one sheet; TextError where it is none, or grows too large."""
+def _read_sheet(sheet: Any) -> Iterator[Sequence[Any]]:
+    sheet.reset_dimensions()
+    yield from sheet.iter_rows(values_only=True)
+
+
+def _write_rows(both: Iterator[tuple[Sequence[Any], Sequence[Any]]], name: str) -> Iterator[Row]:
+    """Rows of values; where a formula has none, for it is somebody's `=3x^2`, that as it is."""
+    try:
+        for number, (values, formulas) in enumerate(both, 1):
+            pairs = zip(values, (getattr(each, "text", each) for each in formulas), strict=True)
+            yield (
+                number,
+                [write_cell(f if v is None or str(v).startswith("#") else v) for v, f in pairs],
+            )
+    except Exception as error:  # noqa: BLE001 - a stranger's XML fails in any way
+        raise _refuse_workbook(name, error) from None
+
+
+def open_workbook(
+    content: bytes, name: str, *, readonly: bool = False, values: bool = False
+) -> Any:
+    """A workbook with at least one sheet, of formulas the `values` that they had when it was saved.
+
+    TextError where it is none, or grows too large.
+    """
     import openpyxl  # noqa: PLC0415 - a tenth of a second
 
     try:
@@ -127,7 +153,7 @@ def open_workbook(content: bytes, name: str, *, readonly: bool = False) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of styles and validations that are not kept
             book = openpyxl.load_workbook(
-                io.BytesIO(content), read_only=readonly, data_only=readonly, keep_links=False
+                io.BytesIO(content), read_only=readonly, data_only=values, keep_links=False
             )
         if not book.worksheets:
             raise ValueError("it has no sheet")

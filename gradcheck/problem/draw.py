@@ -298,6 +298,7 @@ def _make_refusal(
 Draw = tuple[int, ...]  # of each input with choices the number of its value
 FORMAT = "gradcheck variant 1"
 MARK = re.compile(r"\{(?P<name>[^\W\d]\w*)(?P<sign>:\+)?\}")
+NUMBER = re.compile(r"0*(\d+)(?:\.0+)?")
 ARGUMENT = re.compile(r"(?:[_^}]|\\[A-Za-z]+)\Z")  # what LaTeX takes an argument after
 
 
@@ -312,6 +313,13 @@ def draw(problem: Problem, student: str, k: int = 0) -> Draw:
 def fold_name(name: str) -> str:
     """A name as it counts for drawing."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def list_spellings(name: str) -> Sequence[str]:
+    """A name as it is, folded, and as a number without the zeros that spreadsheets add and drop."""
+    folded = fold_name(name)
+    number = NUMBER.fullmatch(folded)
+    return name, folded, *([number[1]] if number else [])
 
 
 def _draw_number(*words: str | int) -> int:

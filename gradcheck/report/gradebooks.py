@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape
 
 from gradcheck.documents.table import ARCHIVE, open_workbook, read_table, write_cell, write_workbook
 from gradcheck.errors import GradcheckError
+from gradcheck.problem.draw import list_spellings
 from gradcheck.report.judgements import Line, list_findings
 
 # A cell that begins so is a formula to a spreadsheet (CWE-1236); an apostrophe makes it a text.
@@ -206,10 +207,8 @@ class _Export:
 def _find_student(cell: str, students: Mapping[str, str]) -> str | None:
     """The student of the batch whom a cell names: by the name there, or by one of the roster."""
     bare = " ".join(cell.split())
-    for name in (bare, bare.removeprefix(PARTICIPANT), bare.casefold()):
-        if name and name in students:
-            return students[name]
-    return None
+    spelled = (*list_spellings(bare), *list_spellings(bare.removeprefix(PARTICIPANT)))
+    return next((students[name] for name in spelled if name and name in students), None)
 
 
 def _read_number(text: str) -> float | None:

@@ -253,6 +253,29 @@ def test_which_attempt_counts_and_until_when(tmp_path, late, words, scores):
     assert refused == (late == "refused")
 
 
+@pytest.mark.parametrize(
+    ("times", "due", "late", "said"),
+    [
+        (["2026-03-02 10:00:59", "2026-03-02 10:01"], "2026-03-02T10:00", [0, 1], ""),
+        (["02/03/2026 10:00:00", "13/03/2026 10:00:00"], "2026-03-05T12:00", [0, 1], ""),
+        (["3/2/2026 10:00", "3/13/2026 10:00"], "2026-03-05T12:00", [0, 1], ""),
+        (["03/12/2026 10:00:00"], "2026-03-20T12:00", [0], "12 March 2026 or 03 December 2026?"),
+        (["2026-03-02 10:00:00 UTC"], "2026-03-02T11:30+02:00", [1], ""),
+        (["2026-03-02 10:00:00 GMT+1", "2026-03-02T10:00-05:30"], "2026-03-02T10:30Z", [0, 1], ""),
+        (["2026-03-02 10:00:00 UTC"], "2026-03-02T11:30", [0], "its times are UTC's"),
+    ],
+)
+def test_the_clock_of_what_is_due(tmp_path, times, due, late, said):
+    """The whole minute counts; the column tells which is the month, and a text its zone."""
+    rows = "".join(f"{at},s{k},6x\n" for k, at in enumerate(times))
+    text = SET.replace("title: Two", "title: Two\nlate: 0.5")
+    made(tmp_path, {"set.yaml": text, "form.csv": f"Submitted,student,line\n{rows}"})
+    found = grade(tmp_path / "set.yaml", tmp_path / "form.csv", "--due", due, "--json")
+    told = [t["tags"] == ["late"] for t in lines(found.stdout) if t["problem"] == "line"]
+    assert told == list(map(bool, late))
+    assert said in found.stderr
+
+
 # -- a person's marks ------------------------------------------------------------------------------
 
 
@@ -274,6 +297,10 @@ def test_a_mark_stands_whatever_is_graded_again(ran):
     (page,) = (ran / "out" / "students").glob("bob-*.html")
     assert "marked by a person: the idea &lt;is&gt; right" in page.read_text()
     expect(report(ran / "out"), 0)
+    made(ran, {"set.yaml": SET.replace("id: line", "id: lane")})
+    assert "of what is not asked any more: 1: bob: line.x" in run(ran).stderr
+    made(ran, {"set.yaml": SET})
+    run(ran)
     expect(marked(ran, *place, "--undo"), 0)
     made(ran, {"set.yaml": SET})
     run(ran)

@@ -207,6 +207,8 @@ def test_notebooks(tmp_path):
             {"cell_type": "code", "source": ["#| gradcheck: two.x\n", "2x y\n"], "outputs": [1]},
             {"cell_type": "markdown", "source": "#| gradcheck: line\n[[1, 2],\n [3, 4]]"},
             {"cell_type": "code", "source": "#| gradcheck: empty\n"},
+            {"cell_type": "code", "source": "%%gradcheck three\n1"},
+            {"cell_type": "code", "source": "# gradcheck: four.x\n2"},
             {"cell_type": "code", "source": "import os; os.abort()"},
         ],
         "di": [{"source": f"#| gradcheck: {name}\n{k}x"} for k, name in enumerate("aabb")],
@@ -219,6 +221,8 @@ def test_notebooks(tmp_path):
         "two.x": {"": "2x y"},
         "line": {"": "[[1, 2],\n [3, 4]]"},
         "empty": {"": None},
+        "three": {"": "1"},
+        "four.x": {"": "2"},
     }
     assert notice.why.endswith("of which the last counts: `a`, `b`")
     assert di.answers == {"a": {"": "1x"}, "b": {"": "3x"}}
@@ -248,6 +252,26 @@ def test_names_of_downloads(tmp_path, names, path, student, called):
     assert (found.student, found.called) == (student, called)
     archive = made(tmp_path / "zip", {"all.zip": zipped({path: text})})
     assert students(read(archive, names=read_names(names))) == [student]
+
+
+@pytest.mark.parametrize(
+    ("path", "page"),
+    [
+        (
+            "Ada_12345_assignsubmission_onlinetext/onlinetext.html",
+            '<!DOCTYPE html><head><title>x</title><style>p {a: b}</style></head><body><p dir="ltr">'
+            "line: 6x<sup>2</sup>&nbsp;</p>\n<p>two: {x: 2xy,\n y: x&sup2;}</p></body>",
+        ),
+        ("ada_12345_67_text.html", "<div>line: 6x<sup>2</sup><br />two: {x: 2xy, y: x²}</div>"),
+    ],
+)
+def test_what_is_typed_into_a_platform(tmp_path, path, page):
+    """Its editor makes a page of it; other pages are no answers."""
+    made(tmp_path, {path: page.replace("<title>x</title>", ""), "other.html": page})
+    names = read_names(r"_(?P<student>\d+)_")
+    found, other = batch.read_submissions([tmp_path], names, asked=["line", "two"])
+    assert found.answers == {"line": {"": "6x^(2)"}, "two": {"x": "2xy", "y": "x²"}}
+    assert "not read" in other.why
 
 
 def test_a_name_that_does_not_fit_grades_nobody(tmp_path):
@@ -307,6 +331,11 @@ def test_a_roster(tmp_path):
     assert found.called == {"ada": "Ada Lovelace", "bob": "", "cy": "Cy"}
     whose = {name: found.student(name) for name in ("ada@example.EDU", "101", "102", "A", "x")}
     assert whose == {"ada@example.EDU": "ada", "101": "ada", "102": "102", "A": "A", "x": "x"}
+    assert {found.student(name) for name in ("00101", "101.0")} == {"ada"}
+    made(tmp_path, {"r.csv": "student,id\nada,007\nbob,7\ncy,0042\ncy,43\n"})
+    found = read_roster(tmp_path / "r.csv")
+    assert [found.student(name) for name in ("007", "7", "42")] == ["ada", "bob", "cy"]
+    assert found.twice == ("cy",)
     with pytest.raises(TextError, match="column `student`"):
         read_roster(tmp_path / "bad.csv")
 

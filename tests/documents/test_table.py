@@ -39,6 +39,21 @@ def test_a_workbook_that_is_too_large_is_refused(monkeypatch, limit):
         open_workbook(content, "form.xlsx")
 
 
+def test_a_workbook_shows_what_was_typed():
+    """A formula without a value is somebody's answer; of more sheets than one it is said."""
+    book = openpyxl.Workbook()
+    for row in (["student", "x"], ["ada", "=3*x^2"], ["bob", "#NAME?"]):
+        book.active.append(row)
+    for name in ("more", "empty"):
+        book.create_sheet(name)
+    for row in (["student", "x"], ["cy", 1]):
+        book["more"].append(row)
+    book.save(out := io.BytesIO())
+    table = read_table(out.getvalue(), "form.xlsx")
+    assert [row for _, row in table.rows][1:] == [["ada", "=3*x^2"], ["bob", "#NAME?"]]
+    assert table.others == ("more",)
+
+
 def test_points_go_into_a_workbook_as_numbers():
     """What a cell says already stays as it is; a new workbook takes texts as they are."""
     book = openpyxl.Workbook()
