@@ -10,9 +10,9 @@ from flint import arb
 
 from gradcheck.ops.arithmetic import keep, logistic
 from gradcheck.ops.elementary import erfc
-from gradcheck.ops.reductions import plain_logsumexp, stable_logsumexp
+from gradcheck.ops.reductions import gather_along, plain_logsumexp, stable_logsumexp
 from gradcheck.ops.row import Composed, formula, is_saturated, op, unary
-from gradcheck.ops.shapes import as_tuple, bare_numbers, lay_along
+from gradcheck.ops.shapes import as_tuple, bare_numbers, lay_along, max_along
 from gradcheck.values import Numbers, Routine
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -168,7 +168,7 @@ def _cut_windows(
 ) -> Numbers:  # fmt: skip
     """X with each of its last axes as two: which window, which place in it.
 
-    A place outside of the array stands for one that the window has anyway.
+    A place outside of the array stands for the first one that the window has anyway.
     """
     count = len(sizes)
     axis = np.ndim(x) - count
@@ -183,7 +183,7 @@ def _cut_windows(
             raise RuntimeError(f"windows of {size} do not fit into an axis of {length}")
         places = np.arange(found)[:, None] * step - pad + spread * np.arange(size)
         inside = (places >= 0) & (places < length)
-        stand_in = np.max(np.where(inside, places, 0), axis=1, keepdims=True)
+        stand_in = np.min(np.where(inside, places, length - 1), axis=1, keepdims=True)
         x = np.take(x, np.where(inside, places, stand_in), axis=axis)
         axis += 2
     return x
@@ -243,7 +243,12 @@ def _avg_pool(
     return _pool(x, kernel_size, stride, padding, count=count, of=np.mean)
 
 
-_max_pool = partial(_pool, of=np.max)
+def _find_largest(windows: Numbers, axis: tuple[int, ...]) -> Numbers:
+    """The largest entry of each window; of equal ones the first, as in PyTorch."""
+    return max_along(gather_along(windows, axis), -1).values
+
+
+_max_pool = partial(_pool, of=_find_largest)
 for _n in (1, 2):
     for _name, _formula in (("conv", _convolve), ("max_pool", _max_pool), ("avg_pool", _avg_pool)):
         formula(name=f"{_name}{_n}d")(partial(_formula, count=_n))

@@ -63,8 +63,12 @@ def count(shape: Shape, axis: Axis) -> float:
 
 
 def _shares(y: Numbers, x: Numbers, axis: Axis) -> Numbers:
-    """An equal share for every entry that reaches the extreme y: PyTorch's convention for amax."""
-    tied = np.equal(x, y) * 1.0
+    """An equal share for every entry that reaches the extreme y: PyTorch's convention for amax.
+
+    Of all entries together the extreme may be no number: then such entries share, as in PyTorch.
+    """
+    found = np.isnan(x) if axis is None and np.all(np.isnan(y)) else np.equal(x, y)
+    tied = found * 1.0
     return tied / np.sum(tied, axis=axis, keepdims=True)
 
 
@@ -112,7 +116,7 @@ def _mean(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
     if type(x) is np.ndarray and x.dtype is FLOAT and x.size and x.ndim:
         total: Numbers = np.add.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
         return total / (x.size if axis is None else count(x.shape, axis))
-    return np.mean(x, axis=axis, keepdims=keepdims)
+    return np.mean(x, axis=axis if np.ndim(x) else None, keepdims=keepdims)
 
 
 def _without_each(y: Numbers, x: Numbers, axis: Axis) -> Numbers:

@@ -481,7 +481,7 @@ def _pick_extreme(
     return _pick(x, places, axis, not keepdims)
 
 
-formula(name="max_along")(partial(_pick_extreme, of_two=maximum, place=np.argmax))
+max_along = formula(name="max_along")(partial(_pick_extreme, of_two=maximum, place=np.argmax))
 formula(name="min_along")(partial(_pick_extreme, of_two=minimum, place=np.argmin))
 
 
@@ -517,6 +517,8 @@ def median_along(x: Numbers, axis: int | None = None, keepdims: bool = False) ->
 def topk(x: Numbers, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Picked:
     """`topk(x, k, dim)`: the k largest along an axis, from the largest on, and their places."""
     order = _order(x, axis)
+    if k > order.shape[axis]:
+        raise RuntimeError("selected index k out of range")
     places = (np.flip(order, axis) if largest else order)[along(order, axis, slice(k))]
     return _pick(x, places, axis)
 
