@@ -367,7 +367,9 @@ def unbroadcast(g: Value, shape: Shape) -> Value:
         g = SUM(g, axes) if type(g) is ndarray else g.sum(axis=axes)
     if native.has_shape(g, shape):
         return g
-    if extra < 0 or any(m == 1 != n for n, m in zip(shape, g.shape, strict=True)):
+    if extra < 0:
+        g = np.reshape(g, (1,) * -extra + g.shape)
+    if any(m == 1 != n for n, m in zip(shape, g.shape, strict=True)):
         return np.broadcast_to(g, shape)
     stretched = tuple([k for k, n in enumerate(shape) if n == 1 != g.shape[k]])
     return g.sum(axis=stretched, keepdims=True)

@@ -212,8 +212,8 @@ def _pass_nan(wins: Routine) -> Routine:
     """What is not a number never wins; of equal numbers the first does."""
 
     def won(g: Numbers, a: Numbers, b: Numbers, first: bool) -> Numbers:
-        share = (wins(a, b) | np.isnan(b)) * 1.0
-        return g * (share if first else 1.0 - share)
+        mine = wins(a, b) | np.isnan(b)
+        return keep(g, mine if first else np.logical_not(mine))
 
     return won
 

@@ -99,7 +99,8 @@ def cov(
     x = as_rows(m) if y is None else np.concatenate([as_rows(m), as_rows(y)], axis=0)
     less = (0 if bias else 1) if ddof is None else ddof
     centred = x - np.mean(x, axis=1, keepdims=True)
-    return np.squeeze(centred @ np.swapaxes(centred, 0, 1) / (np.shape(x)[1] - less))
+    freedom = np.shape(x)[1] - less if np.shape(x)[1] > less else 0
+    return np.squeeze(centred @ np.swapaxes(centred, 0, 1) / freedom)
 
 
 @formula(np.corrcoef)

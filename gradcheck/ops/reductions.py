@@ -170,10 +170,10 @@ def _share_of_centred(x: Numbers, axis: Axis, ddof: float) -> Numbers:
     return (x - np.mean(x, axis=axis, keepdims=True)) / np.float64(count(x.shape, axis) - ddof)
 
 
-def _std_slope(y: Numbers, x: Numbers, axis: Axis, ddof: float = 0) -> Numbers:
-    """(x - mean) / ((n - ddof) y), and 0 where all entries are equal: PyTorch's convention."""
+def _over_root(g: Numbers, y: Numbers) -> Numbers:
+    """Of std: g / y, and 0 where all entries are equal, whatever g is: PyTorch's convention."""
     flat = np.equal(y, 0)
-    return np.where(flat, 0.0, _share_of_centred(x, axis, ddof) / np.where(flat, 1.0, y))
+    return np.where(flat, 0.0, g / np.where(flat, 1.0, y))
 
 
 def _var_defined(x: Numbers, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Numbers:
@@ -190,8 +190,11 @@ _along(
         spread(g, x.shape, axis, keepdims) * 2 * _share_of_centred(x, axis, ddof)),),
     exact=Composed(_var_defined), params=VARYING,
 )  # fmt: skip
-_enter_reduction(
-    np.std, _std_slope, exact=Composed(lambda x, **where: np.sqrt(_var_defined(x, **where))),
+_along(
+    np.std,
+    (lambda y, x, axis=None, ddof=0, keepdims=False: lambda g: (
+        spread(_over_root(g, y), x.shape, axis, keepdims) * _share_of_centred(x, axis, ddof)),),
+    exact=Composed(lambda x, **where: np.sqrt(_var_defined(x, **where))),
     kinks="all entries equal", params=VARYING,
 )  # fmt: skip
 
