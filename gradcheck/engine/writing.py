@@ -117,7 +117,11 @@ def forward(row: Op, x: State, params: Params) -> Value:
     y = row.forward(x._value, **params)
     if row.name in READ_ONLY:
         y.flags.writeable = x._value.flags.writeable
-    if row.name != "getitem" or isinstance(y, np.ndarray) or not is_basic(params["index"]):
+    if row.name != "getitem":
+        return y
+    if not is_basic(params["index"]):  # NumPy lays some of it column by column
+        return np.ascontiguousarray(y) if np.ndim(y) else y
+    if isinstance(y, np.ndarray):
         return y
     index = params["index"]
     return x._value[(*index, ...) if isinstance(index, tuple) else (index, ...)]

@@ -198,11 +198,12 @@ def _enter_choice(function: Numbers, stays: Routine, won: Routine) -> Op:
     )
 
 
-def _halve_ties(wins: Routine) -> Routine:
-    """All of g to what wins, half of it where both tie: PyTorch's convention."""
+def _halve_ties(loses: Routine) -> Routine:
+    """All of g to what does not lose, half of it where both tie: PyTorch's convention."""
 
     def won(g: Numbers, a: Numbers, b: Numbers, first: bool) -> Numbers:
-        share, tied = keep(g, wins(a, b) if first else wins(b, a)), np.equal(a, b)
+        lost, tied = loses(a, b) if first else loses(b, a), np.equal(a, b)
+        share = keep(g, np.logical_not(lost))
         return np.where(tied, g * 0.5, share) if tied.any() else share
 
     return won
@@ -218,8 +219,8 @@ def _pass_nan(wins: Routine) -> Routine:
     return won
 
 
-maximum = _enter_choice(np.maximum, operator.ge, _halve_ties(np.greater))
-minimum = _enter_choice(np.minimum, operator.le, _halve_ties(np.less))
+maximum = _enter_choice(np.maximum, operator.ge, _halve_ties(np.less))
+minimum = _enter_choice(np.minimum, operator.le, _halve_ties(np.greater))
 _enter_choice(np.fmax, operator.ge, _pass_nan(np.greater_equal))
 _enter_choice(np.fmin, operator.le, _pass_nan(np.less_equal))
 _bent(

@@ -4,7 +4,7 @@ import numpy as np
 
 from gradcheck.ops.reductions import gather_along, keep_axes, max, min
 from gradcheck.ops.row import BOUNDS, formula
-from gradcheck.ops.shapes import along, as_tuple, bare_numbers, lay_along
+from gradcheck.ops.shapes import along, as_tuple, bare_numbers, is_number, lay_along
 from gradcheck.values import Numbers
 
 formula(np.imag)(lambda x: 0.0 * x)
@@ -14,23 +14,25 @@ formula(name="logit")(lambda x: np.log(x / (1 - x)))
 # -- means, medians, and what lies between ---------------------------------------------------------
 
 
-def _is_number(x: Numbers) -> Numbers:
-    bare = bare_numbers(x)
-    return ~np.isnan(bare) if bare.dtype.kind == "f" else np.ones(bare.shape, dtype=bool)
+def _gather_known(x: Numbers, axis: Numbers) -> Numbers:
+    """The reduced axes as the last one; where something in a line is no number, nothing is."""
+    rows = gather_along(x, axis)
+    known = is_number(rows).all(axis=-1, keepdims=True)
+    return rows if known.all() else np.where(known, rows, np.nan)
 
 
 @formula(np.nansum)
 def nansum(
     x: Numbers, axis: Numbers = None, *, keepdims: bool = False, dtype: Numbers = None
 ) -> Numbers:
-    there = _is_number(x)
+    there = is_number(x)
     return np.sum(x if there.all() else np.where(there, x, 0.0), axis=axis, keepdims=keepdims)
 
 
 formula(np.nanmean)(
     lambda x, axis=None, *, keepdims=False, dtype=None: (
         np.nansum(x, axis=axis, keepdims=keepdims)
-        / np.sum(_is_number(x), axis=axis, keepdims=keepdims)
+        / np.sum(is_number(x), axis=axis, keepdims=keepdims)
     )
 )
 formula(np.ptp)(
@@ -55,7 +57,7 @@ def average(
 @formula(np.median)
 def median(x: Numbers, axis: Numbers = None, *, keepdims: bool = False) -> Numbers:
     """The mean of the two middle entries in order; entries that tie with one share its gradient."""
-    rows = gather_along(x, axis)
+    rows = _gather_known(x, axis)
     bare, n = bare_numbers(rows), rows.shape[-1]
     ordered = np.sort(bare, axis=-1)
 
@@ -70,7 +72,7 @@ def median(x: Numbers, axis: Numbers = None, *, keepdims: bool = False) -> Numbe
 @formula(np.quantile)
 def quantile(x: Numbers, q: Numbers, axis: Numbers = None, *, keepdims: bool = False) -> Numbers:
     x = x if hasattr(x, "shape") else np.asarray(x)
-    rows = np.sort(gather_along(x, axis), axis=-1)
+    rows = np.sort(_gather_known(x, axis), axis=-1)
     n = np.shape(rows)[-1]
     at = (np.stack(q) if isinstance(q, list | tuple) else q) * (n - 1)
     here = bare_numbers(at)  # compared and never rounded, so that exact numbers stay exact

@@ -63,12 +63,8 @@ def count(shape: Shape, axis: Axis) -> float:
 
 
 def _shares(y: Numbers, x: Numbers, axis: Axis) -> Numbers:
-    """An equal share for every entry that reaches the extreme y: PyTorch's convention for amax.
-
-    Of all entries together the extreme may be no number: then such entries share, as in PyTorch.
-    """
-    found = np.isnan(x) if axis is None and np.all(np.isnan(y)) else np.equal(x, y)
-    tied = found * 1.0
+    """An equal share for every entry that reaches the extreme y: PyTorch's convention for amax."""
+    tied = np.equal(x, y) * 1.0
     return tied / np.sum(tied, axis=axis, keepdims=True)
 
 
@@ -141,7 +137,22 @@ def plain_logsumexp(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Nu
     return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
 
 
-_extreme = partial(_enter_reduction, slope=_shares, kinks="ties", rounds=False)
+def _extreme_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False) -> Pull:
+    """Equal shares; of all entries together those alone, and what is no number where y is none."""
+    if axis is not None:
+        return lambda g: (
+            spread(g, x.shape, axis, keepdims)
+            * _shares(spread(y, x.shape, axis, keepdims), x, axis)
+        )
+
+    def pull(g: Numbers) -> Numbers:
+        tied = np.isnan(x) if np.all(np.isnan(y)) else np.equal(x, y)
+        return np.where(tied, g / np.sum(tied), 0.0)
+
+    return pull
+
+
+_extreme = partial(_along, vjps=(_extreme_rule,), kinks="ties", rounds=False)
 _along(
     np.sum,
     (lambda y, x, axis=None, keepdims=False: lambda g, shape=x.shape: (

@@ -43,6 +43,12 @@ def bare_numbers(x: Numbers) -> Numbers:
     return x.detach().numpy() if hasattr(x, "detach") else np.asarray(x)
 
 
+def is_number(x: Numbers) -> Numbers:
+    """Which entries are numbers; those of exact kinds always are."""
+    bare = bare_numbers(x)
+    return ~np.isnan(bare) if bare.dtype.kind == "f" else np.ones(bare.shape, dtype=bool)
+
+
 def as_tuple(value: Numbers) -> tuple[Numbers, ...]:
     """Several axes, sizes or steps, or one alone."""
     return tuple(value) if isinstance(value, tuple | list) else (value,)
@@ -486,8 +492,15 @@ formula(name="min_along")(partial(_pick_extreme, of_two=minimum, place=np.argmin
 
 
 def _order(x: Numbers, axis: int, descending: bool = False) -> Numbers:
+    """The places of the entries in order, of equal ones as they stand; what is no number is last.
+
+    Descending it is the other way round, and what is no number comes first.
+    """
     bare = bare_numbers(_as_line(x))
-    return np.argsort(-bare if descending else bare, axis=axis, kind="stable")
+    if not descending:
+        return np.argsort(bare, axis=axis, kind="stable")
+    back = np.argsort(np.flip(bare, axis), axis=axis, kind="stable")
+    return bare.shape[axis] - 1 - np.flip(back, axis)
 
 
 @formula()
@@ -502,15 +515,21 @@ def sort_along(
 def median_along(x: Numbers, axis: int | None = None, keepdims: bool = False) -> Numbers:
     """PyTorch's `median(x, dim)`: the lower of two middle entries, and its place.
 
-    Of all entries it is the lower middle one, and those that equal it share its gradient.
+    Of all entries it is the lower middle one, and those that equal it share its gradient. Of what
+    is no number the first is the median, or all.
     """
+    known = is_number(_as_line(x))
     if axis is None:
         bare = np.ravel(bare_numbers(x))
-        same = bare == np.sort(bare)[(len(bare) - 1) // 2]
+        middle = np.sort(bare)[(len(bare) - 1) // 2]
+        same = bare == middle if known.all() else ~np.ravel(known)
         return np.sum(np.where(same, np.ravel(x), 0.0)) / np.sum(same)
     order = _order(x, axis)
     middle = (order.shape[axis] - 1) // 2
-    return _pick(x, order[along(order, axis, slice(middle, middle + 1))], axis, not keepdims)
+    places = order[along(order, axis, slice(middle, middle + 1))]
+    lost = np.argmin(known, axis=axis, keepdims=True)
+    places = np.where(known.all(axis=axis, keepdims=True), places, lost)
+    return _pick(x, places, axis, not keepdims)
 
 
 @formula()
