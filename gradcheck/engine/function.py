@@ -134,6 +134,7 @@ class Function:
     def apply(cls, *args: Value, **kwargs: Value) -> Value:
         """Run forward; put one node on the tape if any argument is tracked."""
         ctx = Context(tuple(map(track, args)))
+        held = MODE.held
         with Recording(False):
             result = cls.run_forward(ctx, *args, **kwargs)
         values = result if isinstance(result, tuple) else (result,)
@@ -146,6 +147,7 @@ class Function:
                 for v in values
             ]
             _record(cls, ctx, args, outputs, live)
+        MODE.held = held  # its backward says what changes with what
         return outputs if isinstance(result, tuple) else outputs[0]
 
 

@@ -23,7 +23,8 @@ class Mode(threading.local):
     `.grad` or a leaf: `deposit(leaf, g, do)`, `clear(leaf, do)`, `zero(tensor, do)`,
     `write(tensor, do)`, and `kept(tensor, g, do)` for a value that retains its gradient. `taken`
     counts how often numbers left tracked tensors (copies of leaves too), as PyTorch allows in
-    silence. Every thread has its own mode.
+    silence, `held` how often values were made of them that are not tracked (`detach`, `no_grad`).
+    Every thread has its own mode.
     """
 
     recording: bool = True
@@ -33,6 +34,7 @@ class Mode(threading.local):
     ledger: Value = None
     usual: bool = True
     taken: int = 0
+    held: int = 0
 
     def change(self, **words: Value) -> Params:
         """Change some of it; what it was before."""

@@ -124,10 +124,12 @@ def apply_to_any(row: Op, operands: tuple[Value, ...], params: Params) -> "Tenso
     out = Tensor(widen(row.forward, tuple(values), params, y))
     if not row.elementwise:
         writing.link(out, operands, row, params)
-    if MODE.recording:
-        wanted = tuple([type(t) is Tensor and t._tracked for t in operands])
-        if True in wanted:
+    wanted = tuple([type(t) is Tensor and t._tracked for t in operands])
+    if True in wanted:
+        if MODE.recording:
             record(row, operands, params, values, wanted, out)
+        else:
+            MODE.held += 1
     return out
 
 
@@ -354,6 +356,11 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     def detach(self) -> Self:
         """The same memory without the memory of how it was made."""
+        MODE.held += self._tracked
+        return self._bare()
+
+    def _bare(self) -> Self:
+        """The same for ops, which have derivatives of their own."""
         self._share()
         twin = type(self)(self._value)
         twin._writes = self._memory

@@ -172,7 +172,7 @@ def _write(t: Value, row: Op, others: tuple[Value, ...], params: Params, assigns
         _refuse_if_leaf(t)
     if not assigns:
         _refuse_overlap(t._value, others)
-    before = _restore(t, row, others) if recorded else t.detach()
+    before = _restore(t, row, others) if recorded else t._bare()
     result = before.__apply_op__(row, (before, *others), params)
     if result.shape != t.shape:
         raise RuntimeError(

@@ -28,6 +28,7 @@ from gradcheck.language.budget import (
 )
 from gradcheck.language.kinds import Rounded, as_in_program
 from gradcheck.language.vocabulary import WORDS
+from gradcheck.numbers.ball import Scalar, Scalars, arbs
 from gradcheck.ops import TABLE
 from gradcheck.ops.arithmetic import COMPARISONS
 from gradcheck.ops.arithmetic import OPERATIONS as NAMED
@@ -44,6 +45,7 @@ OPERATIONS: dict[str, tuple[Routine, Routine]] = {
 """An operation's name: what it does to two values, and what it does in place."""
 
 SEQUENCES = (list, tuple, range)
+UNTRACKED = (Scalar, Scalars, np.ndarray, np.float64)  # numbers that no tape remembers
 FLOATS = frozenset({float, np.float64, Rounded})
 GROWING = frozenset({"add", "subtract", "multiply", "matmul", "power"})
 POWER_BITS = 4_096  # of a power of a float that may be exact
@@ -226,6 +228,8 @@ class Guards:
             self.fits(name, (owner, *args), kwargs)
             if name == "tolist":
                 self.meter.charge_list(prod(shape_of(owner)))
+        if name == "detach" and isinstance(owner, UNTRACKED):
+            return owner
         return self.count_call(getattr(owner, name), args, kwargs)
 
     slice = staticmethod(slice)
@@ -326,12 +330,14 @@ class Guards:
         return reduce(self.find(pairwise), items)
 
     def whole(self, value: Value = 0) -> int:
+        if isinstance(value, Scalar | Scalars):
+            value = arbs(self.find("trunc")(value)).item().unique_fmpz()
         made = int(value)
         self.meter.expect("bits", made.bit_length())
         return made
 
     def real(self, value: Value = 0) -> Value:
-        if type(value) is Rounded:
+        if isinstance(value, Rounded | Scalar | Scalars):
             return value
         return self.literal(Fraction(value)) if isinstance(value, int) else float(value)
 

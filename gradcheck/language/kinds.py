@@ -165,6 +165,8 @@ class NumberKind:
         row: Value = COMPOUNDS.get(known) or TABLE[known]
 
         def call(*args: Value, **kwargs: Value) -> Value:
+            if self.own is EXACT:
+                args = tuple(wrap(a) if isinstance(a, Scalar) else a for a in args)
             if any(map(self.is_among, args)) or (args and _stays_whole(row, args, kwargs)):
                 return row(*args, **kwargs)
             return row(*map(self._lift, args[:1]), *args[1:], **kwargs)

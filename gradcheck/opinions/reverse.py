@@ -37,6 +37,7 @@ from gradcheck.values import Array, Numbers
 Run = tuple[Array, dict[str, Array]]  # the value, and the gradients by name
 Forward = Callable[[Leaves], Numbers]
 LEAVES_THE_TAPE = "plain numbers are taken out of tensors (.item(), .tolist(), deepcopy)"
+HELD = "values are held constant (.detach(), no_grad)"
 
 
 @opinion.by_rows
@@ -74,12 +75,12 @@ def reverse_each(
 def _run_once(cases: Sequence[Case], observer: Observer | None) -> tuple[list[Run], Forward, str]:
     """What comes undisturbed, how to run forward again, and what the tape does not hold."""
     case = cases[0]
-    before, leaves = MODE.taken, make_leaves(case, case.inputs)
+    taken, held, leaves = MODE.taken, MODE.held, make_leaves(case, case.inputs)
     hooks = () if observer is None else (observer.observe, observer.count)
     with watching(*hooks):
         out = case.function("tensor", leaves)
+    method = LEAVES_THE_TAPE if MODE.taken > taken else HELD if MODE.held > held else ""
     found = _back(cases, leaves, out)
-    method = LEAVES_THE_TAPE if MODE.taken > before else ""
     again = None if observer is None or method else _replay(case, leaves, out, observer)
     return found, again or partial(case.function, "tensor"), method
 

@@ -115,7 +115,7 @@ def _form(
     path: list[tuple[Symbolic, int]] = []
     with _trace(nodes, path):
         leaves = line.inputs(case.inputs, case.wrt)
-        out = case.function("symbolic", leaves)
+        out = case.function("symbolic", {name: leaf.copy() for name, leaf in leaves.items()})
         end, adjoint = _go_back(case, out)
         gradients = {name: _gather(leaves[name], adjoint) for name in case.wrt}
         for ball in (ball for g in gradients.values() for ball in g.flat):

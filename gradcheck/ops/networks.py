@@ -288,7 +288,7 @@ def batch_norm(
     if not training:
         return _scale((x - mean) / np.sqrt(var + eps), weight, bias)
     axes = tuple(k for k in range(np.ndim(x)) if k != 1)
-    bare = x.detach() if hasattr(x, "detach") else x
+    bare = x._bare() if hasattr(x, "_bare") else x
     _move_running(running_mean, np.mean(bare, axis=axes), momentum)
     _move_running(running_var, np.var(bare, axis=axes, ddof=1), momentum)
     return _scale(_standardise(x, axes, eps), weight, bias)

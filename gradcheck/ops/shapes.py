@@ -40,7 +40,7 @@ def lay_along(values: Numbers, rank: int, axis: int) -> Numbers:
 
 def bare_numbers(x: Numbers) -> Numbers:
     """The bare numbers of any kind, for a choice that has no derivative."""
-    return x.detach().numpy() if hasattr(x, "detach") else np.asarray(x)
+    return x._bare().numpy() if hasattr(x, "_bare") else np.asarray(x)
 
 
 def is_number(x: Numbers) -> Numbers:

@@ -28,7 +28,7 @@ from gradcheck.opinions.floats.blackbox import (
 )
 from gradcheck.opinions.limits import BESIDE, MISSED, NEIGHBOURS, PRODUCT, WIDTH
 from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope, unit
-from gradcheck.opinions.reverse import reverse, reverse_each, run_once
+from gradcheck.opinions.reverse import LEAVES_THE_TAPE, reverse, reverse_each, run_once
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.values import Array, Numbers, Params, Routine
 from gradcheck.verdict.blame import Suspect, blame
@@ -120,7 +120,9 @@ def consult_few(
     """
     # NumPy's .tolist() and deepcopy lose nothing: the others see the function
     mine = reverse_each(cases, 1 if claimed else limits.DISTURBED)
-    found = [Opinion("reverse", abstains=o.method) if o.method else o for o in mine]
+    found = [
+        Opinion("reverse", abstains=o.method) if o.method == LEAVES_THE_TAPE else o for o in mine
+    ]
     along = draw_directions(cases[0], limits.SPARED)
     expected = [_expect(o, along) for o in found]
     seen: list[Opinion | None] = [None] * len(cases)
@@ -265,10 +267,10 @@ def _judge_lone_part(name: str, given: Sequence[Opinion]) -> PartVerdict:
     return PartVerdict(name, grave, alone.gradients.get(name), entries)
 
 
-def _judge_part(name: str, given: Sequence[Opinion], value_size: float) -> PartVerdict:
+def _judge_part(name: str, given: Sequence[Opinion], scale: Scale) -> PartVerdict:
     gradients = {o.name: o.gradients[name] for o in given if name in o.gradients}
-    tied = any(o.ties for o in given)
-    best = next((gradients[n] for n in (BEST_AT_A_TIE if tied else BEST) if n in gradients), None)
+    order = BEST_AT_A_TIE if scale.tied else BEST
+    best = next((gradients[n] for n in order if n in gradients), None)
     if len(gradients) < 2:
         checked = any(o.directions for o in given)
         return PartVerdict(name, "agree" if checked else "undecided", best)
@@ -276,11 +278,11 @@ def _judge_part(name: str, given: Sequence[Opinion], value_size: float) -> PartV
     slopes: dict[tuple[int, ...], Slope] = {
         index: slope for o in given for (part, index), slope in o.slopes.items() if part == name
     }
-    entries = compare_entries(name, gradients, slopes, Scale(level, value_size, tied))
+    entries = compare_entries(name, gradients, slopes, replace(scale, part=level))
     return PartVerdict(name, _find_gravest(entries), best, entries)
 
 
-def _measure_sizes(case: Case, given: Sequence[Opinion]) -> tuple[Scale, float]:
+def _measure_sizes(case: Case, given: Sequence[Opinion]) -> tuple[Scale, Scale]:
     """What counts as large for the value, and for a slope that vanishes: |value| / max(1, |x|).
 
     What cancels to far less than the inputs, in a value or a slope, is zero.
@@ -290,9 +292,9 @@ def _measure_sizes(case: Case, given: Sequence[Opinion]) -> tuple[Scale, float]:
     if level < limits.NOTHING or sum(bool(o.gradients) for o in given) > 1:
         inputs = (np.asarray(v, dtype=np.float64) for v in case.inputs.values())
         top = max(map(opinion.measure_largest, inputs), default=1.0)
-    least = limits.NOTHING * min(1.0, top or 1.0)
-    scale = Scale(level, least, tied=any(o.ties for o in given))
-    return scale, max(level / max(1.0, top), least)
+    size = min(1.0, top or 1.0)
+    scale = Scale(level, limits.NOTHING * size, any(o.ties for o in given), size)
+    return scale, replace(scale, value=max(level / max(1.0, top), scale.value), input=0.0)
 
 
 # -- who is to blame -----------------------------------------------------------------------------
@@ -307,8 +309,8 @@ def _blame(case: Case, found: Verdict) -> Verdict:
     alone = [e for e in found.entries if e.lonely in BLAMABLE and not (e.tie and e.part)]
     if found.verdict != "dissent" and not alone:
         return found
-    if _lonely(found) == {"reverse"} and (left := found.opinions["reverse"].method):
-        off = [e for e in found.entries if e.lonely == "reverse"]
+    if _lonely(found) <= BLAMABLE and (left := found.opinions["reverse"].method):
+        off = [e for e in found.entries if e.lonely in BLAMABLE]
         return _overrule(found, off, "undecided", f"{left}, and their gradient is lost")
     seen = [blame(row) for row in ([case] if case.rows is None else case.list_rows())]
     guilty = next((each.suspects for each in seen if each.suspects), ())
@@ -348,9 +350,13 @@ def _overrule(found: Verdict, chosen: Sequence[Entry], verdict: str, because: st
 
 
 def _look_beside_tie(case: Case, found: Verdict) -> Verdict:
-    """A tie excuses a difference only if there is none at a point beside it."""
+    """A tie excuses a difference only if there is none at a point beside it.
+
+    What is tied there too (`round(1.5)`, `relu(0)`) is constant, or two that are always equal.
+    """
     beside = _step_aside(case)
-    there = read(beside, [reverse(beside), symbolic(beside, write=False), differences(beside)])
+    asked = reverse(beside), symbolic(beside, write=False), differences(beside)
+    there = read(beside, [replace(each, ties=0) for each in asked])
     if there.verdict != "dissent":
         return found
     wrong = tuple(e for e in there.entries if e.verdict == "dissent")

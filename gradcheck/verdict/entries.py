@@ -8,7 +8,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.numbers.ball import middle, radius
-from gradcheck.opinions.limits import COMPARED, DIGITS_LOST, SMALLEST, TIGHT
+from gradcheck.opinions.limits import COMPARED, DIGITS_LOST, NOTHING, SMALLEST, TIGHT
 from gradcheck.opinions.opinion import Estimate, Slope
 from gradcheck.values import Array
 
@@ -38,11 +38,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Scale:
-    """What counts as large: the whole part, and the value over the input; and whether any tie."""
+    """What counts as large: the whole part, and the value over the input; and whether any tie.
+
+    A value that is 0 but for rounding is held against the `input`, up to 1.
+    """
 
     part: float = 0.0
     value: float = 0.0
     tied: bool = False
+    input: float = 0.0
 
 
 def compare_entries(
@@ -97,6 +101,9 @@ def judge_entry(part: str, index: Index, balls: Balls, slope: Slope | None, scal
     small = SMALLEST**0.5 if lonely == "reverse" and known[lonely].mid() == 0 else SMALLEST
     if lonely == "reverse" and all(abs(ball.mid()) < small for ball in known.values()):
         # the square of so small a number is none: 0 came of a step on the way
+        level = max(scale.part, scale.value) if known[lonely].mid() == 0 else 0.0
+        if level > NOTHING and all(abs(ball) < NOTHING * level for ball in known.values()):
+            return Entry(part, index, "agree")
         why = f"float64 underflows: {spell_out(known)}"
         return Entry(part, index, "unstable-forward", why)
     if scale.tied and "differences" in known:
@@ -130,6 +137,8 @@ def _judge_digits(part: str, index: Index, balls: Balls, scale: Scale) -> Entry:
     """All overlap: asks whether the bars say anything and the float keeps its digits."""
     exact = sorted((ball for name, ball in balls.items() if name != "reverse"), key=radius)
     size = max(abs(float(exact[0].mid())), scale.part, scale.value, 1e-300)
+    if all(ball.contains(0) for ball in exact):  # zero has no digits that could be lost
+        size = max(size, scale.input)
     tight = [name for name, ball in balls.items() if radius(ball) <= TIGHT * size]
     if "reverse" in balls and len(exact) == 2 and len(tight) >= 2:
         floated = float(balls["reverse"].mid())

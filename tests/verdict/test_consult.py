@@ -13,13 +13,16 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcheck.engine import tensor
+from gradcheck.engine import no_grad, tensor
+from gradcheck.engine.function import Function
 from gradcheck.numbers.ball import middle
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.limits import DISTURBED, SPARED
 from gradcheck.opinions.opinion import Directions, Opinion, Slope, estimate
 from gradcheck.opinions.reverse import reverse, run_once
 from gradcheck.ops import TABLE, Op
+from gradcheck.problem.draw import draw_given_point
+from gradcheck.problem.load import make_question
 from gradcheck.testing import GradientError, assert_gradient, assert_vjp, check
 from gradcheck.verdict import consult as room
 from gradcheck.verdict.consult import (
@@ -120,6 +123,62 @@ def test_a_number_taken_out_of_a_tensor_is_not_our_fault():
     found = consult(case(lambda x: np.sum(np.array([t**2 for t in x.tolist()])), x=[1.0, 2.0]))
     assert found.verdict == "undecided"
     assert "their gradient is lost" in found.parts["x"].entries[0].why
+
+
+def hold(x):
+    with no_grad():
+        held = x**2
+    return held * x
+
+
+@pytest.mark.parametrize(
+    ("program", "x"),
+    [
+        ("x.detach()*x", 2.0),
+        ("erf(x.item())*x", 2.0),
+        ("with no_grad():\n    a = x**2\na*x", 2.0),
+        # a tie of constants, which is one everywhere, excuses nothing
+        ("a = round(0.5*3)\nx.detach()*x*a", 1.5),
+        ("a = int(1.5*x.item())\nx.detach()*x*a", 1.5),
+    ],
+)
+def test_what_a_program_holds_constant_is_not_our_fault(program, x):
+    asked = make_question(program, [f"x={x}"])
+    found = consult(asked.case(draw_given_point(asked)))
+    assert found.verdict == "undecided"
+    assert "their gradient is lost" in found.parts["x"].entries[0].why
+
+
+def test_a_function_may_hold_values_constant_in_its_own_forward():
+    """What changes with what its backward says, and that is judged."""
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0]
+
+    assert consult(case(hold, x=2.0)).verdict == "undecided"
+    assert consult(case(lambda x: np.sum(Square.apply(x)), x=[1.0, 2.0])).verdict == "dissent"
+
+
+@pytest.mark.parametrize(
+    ("program", "x"),
+    [
+        ("sum(x - mean(x))", [0.3, 1.7, -2.2]),  # zero has no digits to lose
+        ("sin(x)**2 + cos(x)**2 - 1", 2.2),
+        ("sum(softmax(x*1e8)*array([1, 2, 3]))", [1.57, 0.75, -0.47]),  # 1e-35612140 beside 2
+        ("x**int(2.7)", 2.0),
+        ("n = int(abs(x.item())*3)\nx**n", 1.5),
+    ],
+)
+def test_plain_programs_agree(program, x):
+    asked = make_question(program, [f"x={x}"])
+    assert consult(asked.case(draw_given_point(asked))).verdict == "agree"
 
 
 # -- opinions that are given -----------------------------------------------------------------------
