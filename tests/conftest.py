@@ -91,7 +91,8 @@ def pytest_sessionstart():
 
 
 def pytest_collection_finish():
-    """What is known by now stays: it is seldom looked through for garbage again."""
+    """What is known by now stays: it is not looked through for garbage again."""
+    gc.freeze()
     gc.set_threshold(20_000, 50)
     gc.enable()
 

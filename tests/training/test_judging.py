@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from gradcheck.cli import main
 from gradcheck.grading.key import make_key
@@ -190,13 +188,13 @@ PIECES = [
 ]
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
-@given(st.lists(st.sampled_from(PIECES), max_size=12), st.integers(0, 2**20))
-def test_any_text_gets_a_verdict(pieces, seed):
+@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.sampled(3)
+def test_any_text_gets_a_verdict(seed):
     """Random texts, and programs that are cut and sprinkled: nothing is raised."""
     rng = random.Random(seed)
     text = rng.choice(PIECES[-2:]) if rng.random() < 0.6 else ""
-    for piece in pieces:
+    for piece in rng.choices(PIECES, k=rng.randint(0, 12)):
         at = rng.randint(0, len(text))
         text = text[:at] + piece + text[at + rng.randint(0, 2) :]
     assert judged(DESCENT, text).verdict in {"right", "wrong", "invalid", "needs-review"}
