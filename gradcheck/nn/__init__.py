@@ -17,3 +17,7 @@ globals().update(NAMES)
 __all__ = ["Dropout", "Module", "ModuleList", "Parameter", "Sequential"]
 __all__ += ["functional", "init", "utils"]
 __all__.extend(NAMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

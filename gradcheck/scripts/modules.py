@@ -2,13 +2,25 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
+from math import cos, pi, prod
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import GENERATOR
-from gradcheck.engine.layers import LAYERS, Held, Layer, Module, ModuleList, enter, mark
+from gradcheck.engine.layers import (
+    LAYERS,
+    Dropout,
+    Held,
+    Layer,
+    Module,
+    ModuleList,
+    enter,
+    mark,
+)
 from gradcheck.engine.optimizers import Adam, Optimizer
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE, everything
@@ -17,10 +29,18 @@ from gradcheck.values import Params, Value
 # -- modules ---------------------------------------------------------------------------------------
 
 NN: dict[str, type[Module]] = {}
-enter(NN, "NLLLoss", "nll_loss", printed="", weight=None, ignore_index=-100, reduction="mean")  # type: ignore[arg-type]
+for name, row in {"NLLLoss": "nll_loss", "CrossEntropyLoss": "cross_entropy"}.items():
+    enter(NN, name, row, printed="", weight=None, ignore_index=-100, reduction="mean")  # type: ignore[arg-type]
 
 
-def _hold_stack(cell: type[Layer], num_layers: int, batch_first: bool, **sizes: Value) -> Held:
+def draw_dropout(x: Value, p: float = 0.5, training: bool = True, inplace: bool = False) -> Value:
+    """`F.dropout(x)`: another mask at every call."""
+    return Dropout(p)(x) if training and p else x
+
+
+def _hold_stack(
+    cell: type[Layer], num_layers: int, batch_first: bool, dropout: float, **sizes: Value
+) -> Held:
     held: Held = {}
     for k in range(num_layers):
         held |= {f"{name}_l{k}": plan for name, plan in cell.holds(**sizes).items()}
@@ -29,7 +49,7 @@ def _hold_stack(cell: type[Layer], num_layers: int, batch_first: bool, **sizes: 
 
 
 def _say_stack(input_size: int, hidden_size: int, **rest: Value) -> str:
-    usual = {"num_layers": 1, "bias": True, "batch_first": False}
+    usual = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0}
     shown = [f"{name}={value}" for name, value in rest.items() if value != usual[name]]
     return ", ".join([f"{input_size}, {hidden_size}", *shown])
 
@@ -42,6 +62,7 @@ def _run_stack(self: Value, x: Value, state: Value = None) -> Value:
     zero = np.zeros((*values[0].shape[:-1], self.hidden_size))
     pair = type(self).__name__ == "LSTM"
     for k in range(self.num_layers):
+        values = [draw_dropout(v, self.dropout, self.training and k > 0) for v in values]
         weights = [getattr(self, f"{name}_l{k}") for name in cell.held]
         held: Value = (zero, zero) if pair else zero
         if state is not None:
@@ -58,6 +79,7 @@ for name in ("RNN", "GRU", "LSTM"):
     made = enter(
         NN, name, "", holds=partial(_hold_stack, LAYERS[f"{name}Cell"]), printed=_say_stack,  # type: ignore[arg-type]
         draws=True, input_size=..., hidden_size=..., num_layers=1, bias=True, batch_first=False,
+        dropout=0.0,
     )  # fmt: skip
     made.forward = _run_stack  # type: ignore[method-assign]
 
@@ -110,6 +132,48 @@ for name, axis in {"BatchNorm1d": 1, "BatchNorm2d": 1, "Conv2d": 1, "Linear": -1
     NN[f"Lazy{name}"] = type(f"Lazy{name}", (Lazy,), {"kind": LAYERS[name], "axis": axis})
 
 
+class Identity(Module):
+    """Gives back what it is given, whatever it was made with."""
+
+    def __init__(self, *args: Value, **named: Value) -> None:
+        super().__init__()
+
+    def forward(self, x: Value) -> Value:
+        return x
+
+
+class ModuleDict(Module):
+    """Modules by their names, in their order."""
+
+    def __init__(self, modules: Params | None = None) -> None:
+        super().__init__()
+        self.update(modules or {})
+
+    def update(self, modules: Params) -> None:
+        vars(self).update(modules)
+
+    def __setitem__(self, name: str, module: Value) -> None:
+        setattr(self, name, module)
+
+    def __getitem__(self, name: str) -> Value:
+        return getattr(self, name)
+
+    def items(self) -> list[tuple[str, Value]]:
+        return [(name, v) for name, v in vars(self).items() if isinstance(v, Module)]
+
+    def keys(self) -> list[str]:
+        return [name for name, _ in self.items()]
+
+    def values(self) -> list[Value]:
+        return [module for _, module in self.items()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.items())
+
+
 class ParameterDict(Module):
     """Parameters by their names."""
 
@@ -138,7 +202,7 @@ class ParameterList(ModuleList):
         super().__setattr__(name, mark(value) if name.isdigit() else value)
 
 
-NN |= {"ParameterDict": ParameterDict, "ParameterList": ParameterList}
+NN |= {each.__name__: each for each in (Identity, ModuleDict, ParameterDict, ParameterList)}
 LOAD = Module.load_state_dict
 LISTS = {name: getattr(Module, name) for name in ("parameters", "children", "modules")}
 
@@ -152,6 +216,22 @@ def _apply(self: Module, function: Callable[[Module], Value]) -> Module:
 
 def _register(self: Module, name: str, value: Value, persistent: bool = True) -> None:
     setattr(self, name, value)
+
+
+def _call(self: Module, *args: Value, **named: Value) -> Value:
+    """What `forward` gives, or what a hook makes of it."""
+    value = self.forward(*args, **named)
+    for hook in vars(self).get("hooks", {}).values():
+        made = hook(self, args, value)
+        value = value if made is None else made
+    return value
+
+
+def _register_hook(self: Module, hook: Callable[..., Value]) -> Value:
+    """`net.register_forward_hook(f)`: called with the module, what came and what went."""
+    hooks, key = vars(self).setdefault("hooks", {}), object()
+    hooks[key] = hook
+    return SimpleNamespace(remove=lambda: hooks.pop(key, None))
 
 
 def _load(self: Module, state_dict: Params) -> None:
@@ -171,7 +251,9 @@ METHODS: Params = {
         lambda self, *args, **named: self,
     ),
     **dict.fromkeys(("add_module", "register_buffer", "register_parameter"), _register),
+    "__call__": _call,
     "apply": _apply,
+    "register_forward_hook": _register_hook,
     **{name: lambda self, _list=listed: iter(_list(self)) for name, listed in LISTS.items()},
     "_modules": property(
         lambda self: {n: v for n, v in vars(self).items() if isinstance(v, Module)}
@@ -202,6 +284,21 @@ class RMSprop(Optimizer):
         return g / (np.sqrt(v) + self.eps)
 
 
+class Adagrad(Optimizer):
+    """p -= lr g / (sqrt(s) + eps), with s the sum of all g**2."""
+
+    def __init__(
+        self, params: Value, lr: float = 1e-2, weight_decay: float = 0.0, eps: float = 1e-10
+    ) -> None:
+        super().__init__(params, lr, weight_decay)
+        self.eps = eps
+
+    def _find_direction(self, g: Value, index: int) -> Value:
+        state = self.state[index]
+        state["s"] = s = state.get("s", 0.0) + g * g
+        return g / (np.sqrt(s) + self.eps)
+
+
 class AdamW(Adam):
     """Adam, the parameters made smaller by themselves and not through their gradients."""
 
@@ -218,19 +315,38 @@ class AdamW(Adam):
         super().step()
 
 
-class StepLR:
-    """The rate times `gamma` every `step_size` turns."""
+RATES: Mapping[str, Callable[..., float]] = {
+    "StepLR": lambda lr, turn, step_size, gamma=0.1: lr * gamma ** (turn // step_size),
+    "MultiStepLR": lambda lr, turn, milestones, gamma=0.1: (
+        lr * gamma ** sum(turn >= each for each in milestones)
+    ),
+    "ExponentialLR": lambda lr, turn, gamma: lr * gamma**turn,
+    "LambdaLR": lambda lr, turn, lr_lambda: lr * lr_lambda(turn),
+    "MultiplicativeLR": lambda lr, turn, lr_lambda: lr * prod(map(lr_lambda, range(1, turn + 1))),
+    "CosineAnnealingLR": lambda lr, turn, T_max, eta_min=0.0: (  # noqa: N803 - PyTorch's name
+        eta_min + (lr - eta_min) * (1 + cos(pi * turn / T_max)) / 2
+    ),
+}
+"""The rate at each turn, from that at the start."""
 
-    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1) -> None:
-        self.optimizer, self.step_size, self.gamma = optimizer, step_size, gamma
-        self.start, self.turns = optimizer.lr, 0
+
+class Scheduler:
+    """The rate of an optimizer, turn by turn, by one of the rules."""
+
+    def __init__(self, rule: str, optimizer: Optimizer, *how: Value, **named: Value) -> None:
+        self.optimizer, self.turns, self.start = optimizer, -1, optimizer.lr
+        self.rule, self.how, self.named = RATES[rule], how, named
+        self.step()
 
     def step(self) -> None:
         self.turns += 1
-        self.optimizer.lr = self.start * self.gamma ** (self.turns // self.step_size)
+        self.optimizer.lr = self.rule(self.start, self.turns, *self.how, **self.named)
 
     def get_last_lr(self) -> list[float]:
         return [self.optimizer.lr]
+
+
+SCHEDULERS: Params = {name: partial(Scheduler, name) for name in RATES}
 
 
 class ParameterGroup(dict[str, Value]):
@@ -250,7 +366,7 @@ def _restore(self: Optimizer, state_dict: Params) -> None:
     self.lr = state_dict["lr"]
 
 
-OPTIM: Params = {"AdamW": AdamW, "RMSprop": RMSprop}
+OPTIM: Params = {"Adagrad": Adagrad, "AdamW": AdamW, "RMSprop": RMSprop}
 OPTIMIZERS: Params = {
     "param_groups": property(lambda self: [ParameterGroup(self)]),
     "state_dict": lambda self: {"state": dict(self.state), "lr": self.lr},
@@ -283,6 +399,30 @@ class TensorDataset(Dataset):
 
     def __getitem__(self, place: Value) -> tuple[Tensor, ...]:
         return tuple(t[place] for t in self.tensors)
+
+
+class Subset(Dataset):
+    """Some rows of a dataset."""
+
+    def __init__(self, dataset: Value, indices: Sequence[int]) -> None:
+        self.dataset, self.indices = dataset, indices
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, place: Value) -> Value:
+        return self.dataset[self.indices[place]]
+
+
+def split_randomly(dataset: Value, lengths: Sequence[float], generator: Value = None) -> Value:
+    """`random_split(data, [80, 20])`: parts of so many rows, or of such shares."""
+    count = len(dataset)
+    sizes = [int(n * count) if isinstance(n, float) else n for n in lengths]
+    for k in range(count - sum(sizes)):
+        sizes[k % len(sizes)] += 1
+    places = (generator or GENERATOR).rng.permutation(count).tolist()
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [Subset(dataset, places[a:b]) for a, b in pairwise(ends)]
 
 
 class DataLoader:
@@ -332,6 +472,8 @@ def collate(examples: Sequence[Value]) -> Value:
 DATA: Params = {
     "DataLoader": DataLoader,
     "Dataset": Dataset,
+    "Subset": Subset,
     "TensorDataset": TensorDataset,
     "default_collate": collate,
+    "random_split": split_randomly,
 }

@@ -24,6 +24,7 @@ from types import CodeType, FrameType, ModuleType
 
 import numpy as np
 
+from gradcheck.engine.function import Context
 from gradcheck.engine.layers import Module
 from gradcheck.engine.optimizers import Optimizer
 from gradcheck.engine.recording import watching
@@ -47,14 +48,14 @@ NO_MPS: Params = {"is_available": lambda: False, "is_built": lambda: False}
 MODULES: Mapping[str, tuple[str, Params]] = {
     "torch": ("gradcheck", tensors.TORCH),
     "torch.nn": ("gradcheck.nn", modules.NN),
-    "torch.nn.functional": ("gradcheck.nn.functional", {}),
+    "torch.nn.functional": ("gradcheck.nn.functional", {"dropout": modules.draw_dropout}),
     "torch.nn.init": ("gradcheck.nn.init", INIT),
     "torch.nn.utils": ("gradcheck.nn.utils", {}),
     "torch.nn.parameter": ("gradcheck.nn", {}),
     "torch.nn.modules": ("gradcheck.nn", {}),
     "torch.optim": ("gradcheck.optim", modules.OPTIM),
-    "torch.optim.lr_scheduler": ("", {"StepLR": modules.StepLR}),
-    "torch.autograd": ("gradcheck.autograd", VARIABLE),
+    "torch.optim.lr_scheduler": ("", modules.SCHEDULERS),
+    "torch.autograd": ("gradcheck.autograd", VARIABLE | {"gradcheck": tensors.compare_slopes}),
     "torch.autograd.function": ("gradcheck.autograd", {}),
     "torch.autograd.functional": ("gradcheck.autograd.functional", {}),
     "torch.autograd.variable": ("", VARIABLE),
@@ -62,6 +63,7 @@ MODULES: Mapping[str, tuple[str, Params]] = {
     "torch.special": ("gradcheck.special", {}),
     "torch.func": ("gradcheck.func", {}),
     "torch.functional": ("gradcheck", {}),
+    "torch.random": ("", tensors.RANDOM),
     "torch.utils": ("", {}),
     "torch.utils.data": ("", modules.DATA),
     "torch.cuda": ("", tensors.CUDA),
@@ -75,11 +77,14 @@ METHODS: tuple[tuple[type, Params], ...] = (
     (Tensor, tensors.METHODS),
     (Module, modules.METHODS),
     (Optimizer, modules.OPTIMIZERS),
+    (Context, {"saved_variables": Context.saved_tensors}),
 )
 INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("compile", "jit"), "call the function itself"),
-    "Transformer": "write it with `scaled_dot_product_attention`, `Linear` and `LayerNorm`",
-    "MultiheadAttention": "write it with `scaled_dot_product_attention` and `Linear`",
+    **dict.fromkeys(
+        ("Transformer", "TransformerEncoder", "TransformerEncoderLayer", "MultiheadAttention"),
+        "write it with `scaled_dot_product_attention`, `Linear` and `LayerNorm`",
+    ),
 }
 
 
@@ -131,8 +136,10 @@ def _explain_missing(owner: str, name: str, names: Iterable[str]) -> str:
 
 def find_advice(error: BaseException) -> str:
     """A sentence on an import or an attribute that is PyTorch's and not here; else nothing."""
-    if isinstance(error, AttributeError) and isinstance(error.obj, Tensor):
-        return _explain_missing("Tensor", error.name or "", dir(Tensor))
+    if isinstance(error, AttributeError):
+        kind = type(error.obj)
+        own = kind.__module__.startswith("gradcheck.") and kind is not Library
+        return _explain_missing(kind.__name__, error.name or "", dir(kind)) if own else ""
     if not isinstance(error, ImportError) or (error.name or "").split(".")[0] != LIBRARY:
         return ""
     if isinstance(error, ModuleNotFoundError):

@@ -1,6 +1,7 @@
 """`torch` as scripts use it beside what gradcheck offers: one device, every float a float64."""
 
 import pickle
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial, wraps
 from math import e, inf, nan, pi
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import functional
 from gradcheck.engine.advice import TorchSize
 from gradcheck.engine.autograd import tensor as plain_tensor
 from gradcheck.engine.factories import GENERATOR, MAKERS, Generator
@@ -18,7 +20,8 @@ from gradcheck.ops import TABLE
 from gradcheck.ops.arithmetic import COMPARISONS
 from gradcheck.ops.pytorch import find_pytorchs
 from gradcheck.ops.row import respell
-from gradcheck.values import FLOAT, Params, Routine, Value
+from gradcheck.ops.shapes import as_tuple
+from gradcheck.values import FLOAT, Array, Params, Routine, Value
 
 KINDS = {
     "float64": "float float32 float64 double float16 half bfloat16",
@@ -139,6 +142,11 @@ def draw_multinomial(
     return plain_tensor(np.array(rows).reshape(*np.shape(unwrap(p))[:-1], num_samples))
 
 
+def draw_bernoulli(p: Value, generator: Value = None) -> Tensor:
+    chances = np.asarray(unwrap(p), dtype=np.float64)
+    return Tensor(((generator or GENERATOR).rng.random(size=chances.shape) < chances) * 1.0)
+
+
 # -- functions, most of them methods too -----------------------------------------------------------
 
 
@@ -202,6 +210,48 @@ def _make_spread(name: str) -> Routine:
     return spread
 
 
+def _choose(condition: Value, *sides: Value) -> Value:
+    """`torch.where(x > 0, x, y)`; without values where the condition holds, axis by axis."""
+    places = () if sides else map(box, np.nonzero(unwrap(condition)))
+    return TABLE["where"](condition, *sides) if sides else tuple(places)
+
+
+def _list_triangle(places: Routine, row: int, col: int, offset: int = 0, **silent: Value) -> Tensor:
+    return plain_tensor(np.stack(places(row, offset, col)))
+
+
+def _measure_slope(func: Routine, given: Sequence[Value], k: int, step: Array) -> Value:
+    """A central difference of an argument along a step."""
+    ends = (
+        func(*(Tensor(unwrap(x) + h * step) if i == k else x for i, x in enumerate(given)))
+        for h in (1, -1)
+    )
+    above, below = map(unwrap, ends)
+    return (above - below) / (2 * np.max(step))
+
+
+def compare_slopes(
+    func: Routine, inputs: Value, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3
+) -> bool:
+    """`torch.autograd.gradcheck(f, inputs)`: every entry's slope is a central difference.
+
+    Raises RuntimeError, in PyTorch's words, where one is not.
+    """
+    given = as_tuple(inputs)
+    slopes = functional.jacobian(func, given)
+    for k, x in enumerate(given):
+        for place in np.ndindex(x.shape) if isinstance(x, Tensor) and x.requires_grad else ():
+            step = np.zeros(x.shape)
+            step[place] = eps
+            due, came = _measure_slope(func, given, k, step), unwrap(slopes[k])[(..., *place)]
+            if not np.allclose(came, due, rtol, atol):
+                raise RuntimeError(
+                    f"Jacobian mismatch for output 0 with respect to input {k},\n"
+                    f"numerical:{due}\nanalytical:{came}"
+                )
+    return True
+
+
 def _make_comparison(name: str) -> Routine:
     """`x == y`; what is compared with None is another thing."""
     plain = _box_answer(getattr(np, COMPARISONS[name]))
@@ -209,8 +259,8 @@ def _make_comparison(name: str) -> Routine:
     return lambda x, y: name == "ne" if y is None and alone else plain(x, y)
 
 
-ASKED = """argmax argmin argsort any all isnan isinf isfinite isclose logical_and logical_or
-logical_not unique"""
+ASKED = """argmax argmin argsort any all bincount count_nonzero isnan isinf isfinite isclose
+logical_and logical_or logical_not unique"""
 BOTH: Params = {
     **{name: _box_answer(getattr(np, name)) for name in ASKED.split()},
     **{name: _box_answer(getattr(np, row)) for name, row in COMPARISONS.items()},
@@ -218,10 +268,17 @@ BOTH: Params = {
     **{name: _make_spread(name) for name in ("std", "var")},
     "index_select": lambda x, dim, index: TABLE["take"](x, unwrap(index), axis=dim),
     "equal": lambda a, b: bool(np.array_equal(unwrap(a), unwrap(b))),
+    "bernoulli": draw_bernoulli,
     "multinomial": draw_multinomial,
+    "nonzero": lambda x: box(np.argwhere(unwrap(x))),
+    "where": _choose,
     "transpose": lambda x, *dims, dim0=0, dim1=1: x.swapaxes(*(dims or (dim0, dim1))),
 }
 """Functions that are methods of tensors too."""
+TYPED = {
+    "Double": "float", "Float": "float", "Long": "long", "Int": "int", "Byte": "uint8",
+    "Bool": "bool",
+}  # fmt: skip
 TORCH: dict[str, Value] = {
     **DTYPES,
     **{name: partial(_make, name) for name in {**MAKERS, **GENERATOR.makers()}},
@@ -251,8 +308,15 @@ TORCH: dict[str, Value] = {
     ),
     "set_printoptions": lambda **named: None,
     "tensor": tensor,
-    **dict.fromkeys(("DoubleTensor", "FloatTensor"), partial(_make_typed, FLOAT)),
-    "LongTensor": partial(_make_typed, DTYPES["long"]),
+    **{f"{name}Tensor": partial(_make_typed, DTYPES[kind]) for name, kind in TYPED.items()},
+    "addmm": lambda x, a, b, beta=1, alpha=1: beta * x + alpha * (a @ b),
+    "finfo": lambda dtype=None: np.finfo(as_dtype(dtype) or FLOAT),
+    "range": lambda start, end, step=1: tensor(np.arange(start, end + step / 2, step), dtype=FLOAT),
+    "set_num_threads": lambda count: None,
+    **{
+        name: partial(_list_triangle, getattr(np, name))
+        for name in ("tril_indices", "triu_indices")
+    },
 }
 CUDA: Params = {
     "is_available": lambda: False,
@@ -260,6 +324,12 @@ CUDA: Params = {
     **dict.fromkeys(("manual_seed", "manual_seed_all"), lambda seed: None),
     **dict.fromkeys(("current_accelerator", "empty_cache"), lambda: None),
 }
+
+RANDOM: Params = {
+    "manual_seed": GENERATOR.manual_seed,
+    **dict.fromkeys(("initial_seed", "seed"), lambda: GENERATOR.seed),
+}
+
 
 # -- methods of tensors ----------------------------------------------------------------------------
 
@@ -315,10 +385,18 @@ METHODS: Params = {
     "device": property(lambda self: Device()),
     "float": lambda self: cast(self, FLOAT),
     "is_cuda": property(lambda self: False),
+    "is_contiguous": lambda self: True,
+    "masked_fill_": lambda self, mask, value: copy_(self, self.masked_fill(mask, value)),
+    "ndimension": lambda self: self.ndim,
     "nelement": lambda self: self.numel(),
     "normal_": _make_filler(lambda rng, shape, mean=0.0, std=1.0: rng.normal(mean, std, shape)),
+    "repeat": lambda self, *sizes: TABLE["tile"](self, tuple(np.ravel(sizes).tolist())),
     "scatter_": _scatter,
+    "storage": lambda self: self.detach().ravel(),
     "to": _to,
     "type": _change_type,
+    "type_as": _to,
     "uniform_": _make_filler(lambda rng, shape, low=0.0, high=1.0: rng.uniform(low, high, shape)),
+    "view_as": lambda self, other: self.reshape(other.shape),
+    "volatile": property(lambda self: False),
 }  # fmt: skip
