@@ -172,13 +172,18 @@ def changes(ledger: Ledger) -> Iterator[Change]:
 
 @dataclass
 class ProblemFacts:
-    """One problem in the class: each student's points `here`, and in all other problems."""
+    """One problem in the class: each student's points `here`, and in all other problems.
+
+    Of each number how often it was `drawn`, and the points that were `got` with it.
+    """
 
     id: str
     title: str
     program: str
     possible: float
     verdicts: Counter[str] = field(default_factory=Counter)
+    drawn: Counter[str] = field(default_factory=Counter)
+    got: Counter[Any] = field(default_factory=Counter)
     mistakes: Counter[str] = field(default_factory=Counter)
     wrong: Counted = field(default_factory=list)
     here: "array[float]" = field(default_factory=lambda: array("d"))
@@ -230,20 +235,26 @@ class ClassFacts:
 
 
 # Of each student the name, what people call them, the points by problem (of those that they were
-# asked), and how many answers a person has to decide; and the verdicts on each problem. It is JSON.
-Tally = tuple[list[tuple[str, str, list[float | None], int]], dict[str, dict[str, int]]]
+# asked), and how many answers a person has to decide; and of each problem how often a verdict was
+# given, how often a number was drawn, and the points that were got with it. It is JSON.
+Tally = tuple[list[tuple[str, str, list[float | None], int]], Sequence[Mapping[str, Any]]]
 
 
 def tally_students(students: Iterable[Student], problems: Sequence[str]) -> Tally:
     """What is counted of students."""
-    rows, verdicts = [], {id: Counter[str]() for id in problems}
+    rows = []
+    sums: list[dict[str, Any]] = [{id: Counter() for id in problems} for _ in range(3)]
+    verdicts, drawn, got = sums
     for student in students:
         own, review = student.points, 0
         for each in student.answered:
             verdicts[each.problem].update(each.verdicts)
             review += each.verdicts.count("needs-review")
+            for name, value in (each.lines[0].get("variant") or {}).items():
+                drawn[each.problem][f"{name} = {value}"] += 1
+                got[each.problem][f"{name} = {value}"] += each.score
         rows.append((student.name, student.called, [own.get(id) for id in problems], review))
-    return rows, {id: dict(counts) for id, counts in verdicts.items()}
+    return rows, sums
 
 
 def collect_facts(ledger: Ledger, tallies: Iterable[Tally] = ()) -> ClassFacts:
@@ -255,7 +266,7 @@ def collect_facts(ledger: Ledger, tallies: Iterable[Tally] = ()) -> ClassFacts:
         for id, each in ledger.problems().items()
     }
     found = ClassFacts(problems, ledger.fact("anonymous") == "yes")
-    for rows, verdicts in tallies or [tally_students(read_students(ledger), list(problems))]:
+    for rows, sums in tallies or [tally_students(read_students(ledger), list(problems))]:
         for name, called, own, review in rows:
             total = sum(points for points in own if points is not None)
             found.points.append(array("d", [points or 0.0 for points in own]))
@@ -264,8 +275,9 @@ def collect_facts(ledger: Ledger, tallies: Iterable[Tally] = ()) -> ClassFacts:
                 if points is not None:
                     asked.here.append(points)
                     asked.elsewhere.append(round(total - points, 9))
-        for id, counts in verdicts.items():
-            problems[id].verdicts.update(counts)
+        for id, asked in problems.items():
+            for known, more in zip((asked.verdicts, asked.drawn, asked.got), sums, strict=True):
+                known.update(more[id])
     _gather_answers(found, ledger)
     return found
 

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from gradcheck.report.pages import name_page
-from tests.support.batches import CLASS_ANSWERS, SET, expect, grade, made, outputs, report
+from tests.support.batches import CLASS_ANSWERS, SET, expect, grade, lines, made, outputs, report
 from tests.support.browser import driven, opened
 
 STUDENT = "quentin.moreau@example.edu"
@@ -37,6 +37,21 @@ def test_an_anonymous_page_of_the_class_names_nobody(tmp_path):
     page = (tmp_path / "out/index.html").read_text()
     assert "cos(x^2)" in page
     assert not re.search("ada|bertha|cecil", page.split("</style>")[-1])
+
+
+def test_the_page_of_the_class_shows_an_unlucky_draw(tmp_path):
+    """The share of the points by the number that was drawn, in the mean of all who had it."""
+    text = """{id: wave, program: a*x**2, points: 2, inputs: {x: 0.7,
+        a: {choose: [3, 5], requires_grad: false}}}"""
+    rows = "".join(f"s{k},{'2*a*x' if k % 2 else 'x'}\n" for k in range(8))
+    made(tmp_path, {"wave.yaml": text, "in.csv": f"student,wave\n{rows}"})
+    keep = ("-o", tmp_path / "out", "--jobs", 1, "--json")
+    told = lines(expect(grade(tmp_path / "wave.yaml", tmp_path / "in.csv", *keep), 0).stdout)
+    page = (tmp_path / "out/index.html").read_text()
+    for number in (3, 5):
+        scores = [line["score"] for line in told if line["variant"] == {"a": number}]
+        share = f"a = {number}: {50 * sum(scores) / len(scores):.0f} % of {len(scores)}<"
+        assert share in page
 
 
 def test_the_pages_are_those_of_the_ledger(graded):
