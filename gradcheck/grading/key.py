@@ -23,7 +23,7 @@ from gradcheck.grading.spots import Spot, list_gradients, list_shapes
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.opinions.differences import differences
-from gradcheck.opinions.opinion import Case, NotScalar
+from gradcheck.opinions.opinion import Case, NotScalar, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem import draw
@@ -88,7 +88,7 @@ class Key:
         """More points, on all scales, for answers whose pieces change their rule somewhere."""
         usual = draw.draw_further_points(self.problem, POINTS + RESERVE)[POINTS:]
         far = draw.draw_far_points(self.problem, RESERVE)[FAR:]
-        return tuple(Spot(self.problem, point) for point in (*far, *usual))
+        return tuple(Spot(self.problem, point) for point, _ in (*far, *usual))
 
     @cached_property
     def aside(self) -> tuple[Spot, ...]:
@@ -204,7 +204,7 @@ class Key:
         if not letters or self.run is not None:
             return None
         freed = replace(self.problem, inputs={**self.problem.inputs, **letters})
-        points = draw.draw_further_points(freed, DIAGNOSTIC)
+        points = [point for point, _ in draw.draw_further_points(freed, DIAGNOSTIC)]
         return Key(freed, tuple(points), ()) if len(points) == DIAGNOSTIC else None
 
     @cached_property
@@ -252,28 +252,32 @@ def _prepare_formula(problem: Problem, first: Point) -> Key:
         why = "; ".join(e.why for e in given.entries[:2] if e.why) or silent
         raise NoKey(f"{problem.id}: {given.verdict} at the given point: {why}")
     usual, far = draw.draw_further_points(problem, POINTS - 1), draw.draw_far_points(problem, FAR)
-    for k, point in enumerate(chain(usual, far)):
-        verdict = _consult_further(problem, point, len(points) == 1, k >= len(usual))
+    for k, (point, closed) in enumerate(chain(usual, far)):
+        verdict = _consult_further(problem, point, closed, len(points) == 1, k >= len(usual))
         if verdict.verdict in GOOD:
             points.append(point)
             verdicts.append(verdict)
     return Key(problem, tuple(points), tuple(verdicts))
 
 
-def _consult_further(problem: Problem, point: Point, fully: bool, far: bool) -> Verdict:
+def _consult_further(
+    problem: Problem, point: Point, closed: Opinion | None, fully: bool, far: bool
+) -> Verdict:
     """The verdict at another point; a dissent at a usual one is never passed over.
+
+    `closed` is the closed form's opinion there, where it was formed when the point was drawn.
 
     A small problem is asked about fully everywhere; of a large one the closed form is held against
     reverse mode. Far away float64 may overflow: there the closed form is held against differences.
     """
     case = problem.case(point)
     if case.size() > draw.SMALL and (far or not fully):
-        quick = read(case, [reverse(case), symbolic(case, write=False)])
+        quick = read(case, [reverse(case), closed or symbolic(case, write=False)])
         if far or quick.verdict in GOOD:
             return quick
     if far:
-        return read(case, [symbolic(case, write=False), differences(case)])
-    verdict = consult(case, write=False)
+        return read(case, [closed or symbolic(case, write=False), differences(case)])
+    verdict = consult(case, write=False, closed=closed)
     if verdict.verdict == "dissent":
         why = "; ".join(e.why for e in verdict.entries[:2])
         raise NoKey(f"{problem.id}: the opinions dissent at another point: {why}")

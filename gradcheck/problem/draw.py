@@ -43,6 +43,7 @@ from gradcheck.values import Array, Params, Value
 
 Scale = tuple[float, float]
 Path = tuple[str, ...]
+Drawn = tuple[Point, Opinion | None]  # with the closed form's opinion, where that was asked
 
 SCALES: tuple[Scale, ...] = (
     (-2.0, 2.0),
@@ -93,32 +94,33 @@ def draw_given_point(problem: Problem) -> Point:
     )
 
 
-def draw_further_points(problem: Problem, count: int) -> list[Point]:
+def draw_further_points(problem: Problem, count: int) -> list[Drawn]:
     """Other points for comparing formulas: what is differentiated or drawn varies.
 
     Enough of them; of a program that branches, also after a fair look at its paths.
     """
     fixed, varying = split(problem)
     explored = EXPLORED[sum(int(np.prod(i.shape)) for i in varying) <= SMALL]
-    found: dict[Path, list[Point]] = {}
+    found: dict[Path, list[Drawn]] = {}
     tried = _draw_all_candidates(problem, fixed, varying, TRIES * count) if varying else ()
     for n, point in enumerate(tried):
-        path = find_path(problem, point, write=n == 0 or any(found))
-        if path is not None:
-            found.setdefault(path, []).append(point)
+        seen = _look(problem, point, write=n == 0 or any(found))
+        if seen is not None:
+            path, closed = seen
+            found.setdefault(path, []).append((point, closed))
         fair = n + 1 >= explored or not any(found) or len(found) >= count
         if fair and sum(map(len, found.values())) >= count:
             break
     dealt = chain.from_iterable(zip_longest(*found.values()))  # from each path in turn
-    return [point for point in dealt if point is not None][:count]
+    return [drawn for drawn in dealt if drawn is not None][:count]
 
 
-def draw_far_points(problem: Problem, count: int) -> list[Point]:
+def draw_far_points(problem: Problem, count: int) -> list[Drawn]:
     """Points on unusual scales, where they lie in the domain."""
     fixed, varying = split(problem)
     tried = draw_candidates(fixed, varying, problem.seed_of_points + 2, FAR * 2 if varying else ())
-    inside = (point for point in tried if find_path(problem, point, write=False) is not None)
-    return list(islice(inside, count))
+    seen = ((point, _look(problem, point, write=False)) for point in tried)
+    return list(islice(((point, found[1]) for point, found in seen if found is not None), count))
 
 
 def draw_points_near(problem: Problem, numbers: Sequence[Fraction]) -> Iterator[Point]:
@@ -154,6 +156,12 @@ def find_path(problem: Problem, point: Point, *, write: bool = True) -> Path | N
     Without `write` all paths look alike. Where the value is no number any point does: what is
     wrong with it is said where it is looked at.
     """
+    seen = _look(problem, point, write=write)
+    return None if seen is None else seen[0]
+
+
+def _look(problem: Problem, point: Point, *, write: bool) -> tuple[Path, Opinion | None] | None:
+    """The same path, and the closed form's opinion that it was read off."""
     found = None
     if not problem.admits(point):
         return None
@@ -161,11 +169,13 @@ def find_path(problem: Problem, point: Point, *, write: bool = True) -> Path | N
         try:
             found = symbolic(problem.case(point), write=write, forms=False)
         except NotScalar:
-            return ()
+            return (), None
     if found is None or found.abstains:
         found = reverse(problem.case(point), samples=1)
-        return () if not found.abstains and _is_finite(found) else None
-    return found.conditions if found.ties == 0 and _is_finite(found) else None
+        return ((), None) if not found.abstains and _is_finite(found) else None
+    if found.ties or not _is_finite(found):
+        return None
+    return found.conditions, replace(found, conditions=(), path=(), end=None)
 
 
 def draw_decimals(rng: np.random.Generator, scale: Scale, shape: tuple[int, ...]) -> Array:

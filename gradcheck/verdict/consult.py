@@ -90,12 +90,14 @@ class Verdict:
 NO_PARTS: Mapping[str, PartVerdict] = MappingProxyType({})
 
 
-def consult(case: Case, *, write: bool = True, mine: Opinion | None = None) -> Verdict:
+def consult(
+    case: Case, *, write: bool = True, mine: Opinion | None = None, closed: Opinion | None = None
+) -> Verdict:
     """Ask the three opinions about one case and read the pattern of their answers.
 
-    `mine` is reverse mode's, where it has been formed already.
+    `mine` is reverse mode's, `closed` the closed form's, where they have been formed already.
     """
-    closed = symbolic(case, write=write)
+    closed = closed or symbolic(case, write=write)
     count = limits.CONFIRMING if closed.method else limits.DIRECTIONS
     opinions = [mine or reverse(case), closed, differences(case, directions=count)]
     found = read(case, opinions)

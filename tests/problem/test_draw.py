@@ -21,7 +21,7 @@ from tests.support.sets import set_of
 
 def drawn(program, inputs="{x: 1.5}", count=8):
     problem = load_text(f"id: t\ninputs: {inputs}\nprogram: {program}\n").problems[0]
-    return [float(point["x"].item()) for point in draw_further_points(problem, count)]
+    return [float(point["x"].item()) for point, _ in draw_further_points(problem, count)]
 
 
 @pytest.mark.parametrize("edge", [40, -70, 1234])
