@@ -369,10 +369,10 @@ def unbroadcast(g: Value, shape: Shape) -> Value:
         return g
     if extra < 0:
         g = np.reshape(g, (1,) * -extra + g.shape)
-    if any(m == 1 != n for n, m in zip(shape, g.shape, strict=True)):
-        return np.broadcast_to(g, shape)
     stretched = tuple([k for k, n in enumerate(shape) if n == 1 != g.shape[k]])
-    return g.sum(axis=stretched, keepdims=True)
+    if stretched:
+        g = g.sum(axis=stretched, keepdims=True)
+    return g if native.has_shape(g, shape) else np.broadcast_to(g, shape)
 
 
 @dataclass(frozen=True)

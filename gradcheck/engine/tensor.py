@@ -309,15 +309,13 @@ def _make_methods() -> dict[str, Value]:
         made[name] = lambda self, other, plain=plain: box(plain(self._value, unwrap(other)))
     for name, dtype in CASTS.items():
         made[name] = lambda self, dtype=dtype: to(self, dtype)
-    made |= {name: _make_call(compound) for name, compound in COMPOUNDS.items()}
+    made |= {each: _make_call(c) for name, c in COMPOUNDS.items() for each in (name, *c.school)}
     for name, row in TABLE.items():
         for each in (name, *row.school):
             made[each] = _make_method(row)
             if row.elementwise:
                 made[f"{each}_"] = _make_in_place(row)
     made |= {name: differing.wrap_around(made[name], name) for name, differing in METHODS.items()}
-    inverse = made["reciprocal"]  # of integers in floats, where np.reciprocal says 0
-    made["reciprocal"] = lambda self: inverse(self if self.dtype.kind == "f" else self.double())
     for name, own in OWN.items():
         spelled = () if name == "transpose" else TABLE[name].school  # `permute` is NumPy's
         made |= dict.fromkeys((name, *spelled), accept_spellings(own))

@@ -20,7 +20,7 @@ __all__ = [
     "everything", "linear", "losses", "networks", "numpys", "row_of",
 ]  # fmt: skip
 
-SAME = ("cbrt", "erf", "erfc", "erfinv", "exp2", "expm1", "gamma", "log1p", "xlogy")
+SAME = ("cbrt", "erf", "erfc", "erfinv", "exp2", "expm1", "gamma", "log1p", "logit", "xlogy")
 SCIPYS = {name: name for name in SAME} | {
     "expit": "sigmoid", "gammaln": "loggamma", "log_expit": "logsigmoid", "psi": "digamma",
 }  # fmt: skip

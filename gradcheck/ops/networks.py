@@ -10,8 +10,8 @@ from flint import arb
 
 from gradcheck.ops.arithmetic import keep, logistic
 from gradcheck.ops.elementary import erfc
-from gradcheck.ops.reductions import gather_along, plain_logsumexp, stable_logsumexp
-from gradcheck.ops.row import Composed, formula, is_saturated, op, unary
+from gradcheck.ops.reductions import find_top, gather_along, plain_logsumexp
+from gradcheck.ops.row import Composed, Interval, formula, is_saturated, op, unary
 from gradcheck.ops.shapes import as_tuple, bare_numbers, lay_along, max_along
 from gradcheck.values import Numbers, Routine
 
@@ -44,7 +44,7 @@ def _elu_slope(x: Numbers, alpha: float = 1.0) -> Numbers:
 
 _bent = partial(unary, kinks=(0.0,))
 op(
-    "relu", (lambda y, x: lambda g: _where_positive(g, y),), forward=lambda x: np.maximum(x, 0.0),
+    "relu", (lambda y, x: lambda g: _where_positive(g, y),), forward=lambda x: np.maximum(x, 0),
     exact=Composed(lambda x: x if x > 0 else 0 * x), kinks=(0.0,), rounds=False,
 )  # fmt: skip
 _bent(
@@ -72,6 +72,11 @@ sigmoid = unary(
 unary(
     "logsigmoid", lambda x: sigmoid(-x), lambda m, x: -m.log(1 + m.exp(-x)),
     ball=lambda x: -(-x).exp().log1p(), forward=lambda x: -np.logaddexp(0.0, -x),
+)  # fmt: skip
+unary(
+    "logit", lambda y, x: np.where(np.isnan(y), y, 1 / (x * (1 - x))),
+    lambda m, x: m.log(x / (1 - x)), forward=lambda x: np.log(x / (1 - x)),
+    domain=Interval(0, 1), undefined=lambda x: x <= 0 or x >= 1,
 )  # fmt: skip
 unary(
     "softplus", lambda x, beta=1: sigmoid(beta * x),
@@ -122,8 +127,13 @@ unary(
 
 
 def _softmax(x: Numbers, axis: int = -1) -> Numbers:
-    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    e = np.exp(x - find_top(x, axis))
     return e / np.sum(e, axis=axis, keepdims=True)
+
+
+def _log_softmax(x: Numbers, axis: int = -1) -> Numbers:
+    below = x - find_top(x, axis)
+    return below - np.log(np.sum(np.exp(below), axis=axis, keepdims=True))
 
 
 _over_axis = partial(op, elementwise=False, params=("axis",))
@@ -136,7 +146,7 @@ softmax = _over_axis(
 log_softmax = _over_axis(
     "log_softmax",
     (lambda y, x, axis=-1: lambda g: g - np.exp(y) * np.sum(g, axis=axis, keepdims=True),),
-    forward=lambda x, axis=-1: x - stable_logsumexp(x, axis, keepdims=True),
+    forward=_log_softmax,
     exact=Composed(lambda x, axis=-1: x - plain_logsumexp(x, axis, keepdims=True)),
 )  # fmt: skip
 

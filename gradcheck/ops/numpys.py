@@ -9,7 +9,6 @@ from gradcheck.values import Numbers
 
 formula(np.imag)(lambda x: 0.0 * x)
 formula(np.angle)(lambda x, deg=False: 0.0 * x + (bare_numbers(x) < 0) * (180.0 if deg else np.pi))
-formula(name="logit")(lambda x: np.log(x / (1 - x)))
 
 # -- means, medians, and what lies between ---------------------------------------------------------
 
@@ -193,7 +192,7 @@ def polyval(p: Numbers, x: Numbers) -> Numbers:
 
 @formula(np.vander)
 def vander(x: Numbers, N: int | None = None, increasing: bool = False) -> Numbers:  # noqa: N803
-    powers = [x**k if k else 0 * x + 1.0 for k in range(np.shape(x)[-1] if N is None else N)]
+    powers = [x**k if k else 0 * x + 1 for k in range(np.shape(x)[-1] if N is None else N)]
     if not powers:
         return x[..., None][..., :0]
     return np.stack(powers if increasing else powers[::-1], axis=-1)

@@ -170,6 +170,11 @@ def squeeze(x: Numbers, axis: Numbers = None) -> Numbers:
     return TABLE["squeeze"](x, axis=single if isinstance(axis, tuple | list) else single[0])
 
 
+def reciprocal(x: Numbers) -> Numbers:
+    """`x.reciprocal()`: of integers in floats, where np.reciprocal says 0."""
+    return TABLE["reciprocal"](1.0 * x if x.dtype.kind in "iub" else x)
+
+
 def _make_scaled(name: str) -> Routine:
     """`x.add(other, alpha=2)`: x + alpha other; likewise `x.sub`."""
     return lambda x, other, *, alpha=1: TABLE[name](x, other if alpha == 1 else alpha * other)
@@ -193,6 +198,7 @@ OWN: Mapping[str, Routine] = {
     "cumsum": _make_running("cumsum"), "cumprod": _make_running("cumprod"),
     "where": lambda x, condition, other: TABLE["where"](condition, x, other),
     "polygamma": lambda x, n: TABLE["polygamma"](n, x),
+    "reciprocal": reciprocal,
 }  # fmt: skip
 
 AS_FUNCTIONS = frozenset(OWN) - {"where", "polygamma"}

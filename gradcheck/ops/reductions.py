@@ -125,9 +125,14 @@ def _without_each(y: Numbers, x: Numbers, axis: Axis) -> Numbers:
     return np.moveaxis(without, range(len(order)), order)
 
 
+def find_top(x: Numbers, axis: Axis) -> Numbers:
+    """The largest entries along the axes, which stay; of nothing minus infinity."""
+    return np.max(x + 0.0, axis=axis, keepdims=True, initial=-np.inf)
+
+
 def stable_logsumexp(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
     """Shifted by the largest entry, so that nothing overflows."""
-    top = np.max(x, axis=axis, keepdims=True)
+    top = find_top(x, axis)
     top = np.where(np.isfinite(top), top, 0.0)
     total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
     return total if keepdims else np.squeeze(total, axis=axis)
