@@ -130,8 +130,8 @@ def _show_gradients(judged: JudgedPass) -> TextTable:
 
 
 def _open(found: ScriptJudgement) -> Iterator[str]:
-    """Why passes are not agreed; how many were not looked at."""
-    odd = _list_odd(found.judged)
+    """Why passes are not agreed, or not what came; how many were not looked at."""
+    odd = [each for each in found.judged if each.verdict.verdict != "agree" or each.call.hooked]
     told = dict.fromkeys(w for each in odd for w in _list_reasons(f"line {each.call.place}", each))
     yield from list(told)[:MOST_REASONS]
     if left := sum(found.calls.values()) - len(found.judged):

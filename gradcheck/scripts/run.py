@@ -28,14 +28,13 @@ from gradcheck.engine.function import Context
 from gradcheck.engine.layers import Module
 from gradcheck.engine.optimizers import Optimizer
 from gradcheck.engine.recording import watching
-from gradcheck.engine.tape import Leaf, Step
+from gradcheck.engine.tape import Leaf, Step, list_reachable
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import Complaint, TextError
 from gradcheck.language.vocabulary import join_names, suggest_nearest
 from gradcheck.nn import init
 from gradcheck.opinions.limits import MOST_WORK
 from gradcheck.opinions.tape import Observer
-from gradcheck.ops import BY_SPELLING, TABLE
 from gradcheck.scripts import modules, tensors
 from gradcheck.values import Params, Value
 from gradcheck.verdict.consult import VERDICTS
@@ -94,7 +93,8 @@ class Library(ModuleType):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.__path__: list[str] = []
-        self.__dict__.update(MODULES[name][1])
+        own = MODULES[name][1].items()
+        self.__dict__.update({name: tensors.spell_as_pytorch(value) for name, value in own})
 
     def __getattr__(self, name: str) -> Value:
         if name.startswith("__"):
@@ -103,8 +103,8 @@ class Library(ModuleType):
         found = getattr(import_module(home), name, None) if home else None
         if found is None:
             raise AttributeError(_explain_missing(self.__name__, name, dir(self)))
-        is_op = self.__name__ == LIBRARY and BY_SPELLING.get(name, name) in TABLE
-        return tensors.allow_out(found) if is_op else found
+        self.__dict__[name] = found = tensors.spell_as_pytorch(found)
+        return found
 
     def __dir__(self) -> list[str]:
         home = MODULES[self.__name__][0]
@@ -242,7 +242,8 @@ class PassRecorder:
             arrived = {step: np.array(unwrap(g), dtype=np.float64) for step, g in landed.items()}
             records = tuple((observer.record(step), unwrap(g)) for step, g in roots)
             named = {step: names.of(step) for step in arrived}
-            self.kept.append(BackwardPass(line, records, arrived, named))
+            hooked = any(step.hooks for step in list_reachable([step for step, _ in roots]))
+            self.kept.append(BackwardPass(line, records, arrived, named, hooked=hooked))
 
 
 def judge(recorder: PassRecorder, tell: Callable[[str], None]) -> ScriptJudgement:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial, wraps
 from math import e, inf, nan, pi
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -162,14 +163,22 @@ def load(file: Value, **named: Value) -> Value:
         return pickle.load(source)
 
 
-def allow_out(function: Routine) -> Routine:
-    """`torch.add(x, y, out=z)`."""
+FIRST = "condition tensors input tensor other exponent mat2 vec vec2 target mask"
+AHEAD = FIRST.split()
+"""Arguments that PyTorch has a name for and that come first, in their order."""
 
-    @wraps(function)
+
+def spell_as_pytorch(given: Value) -> Value:
+    """`torch.add(input=x, other=y, out=z)`; what is no function as it is."""
+    if not callable(given) or isinstance(given, type | ModuleType):
+        return given
+
+    @wraps(given)
     def call(*args: Value, out: Value = None, **named: Value) -> Value:
-        made = function(*args, **named)
+        ahead = [named.pop(name) for name in AHEAD if name in named] if named else ()
+        made = given(*args, *ahead, **named)
         if out is not None and made.requires_grad:
-            raise RuntimeError(f"{function.__name__}(): {OUT}")
+            raise RuntimeError(f"{given.__name__}(): {OUT}")
         return made if out is None else copy_(out, made)
 
     return call
@@ -270,6 +279,7 @@ BOTH: Params = {
     "equal": lambda a, b: bool(np.array_equal(unwrap(a), unwrap(b))),
     "bernoulli": draw_bernoulli,
     "multinomial": draw_multinomial,
+    "masked_select": lambda x, mask: x[mask],
     "nonzero": lambda x: box(np.argwhere(unwrap(x))),
     "where": _choose,
     "transpose": lambda x, *dims, dim0=0, dim1=1: x.swapaxes(*(dims or (dim0, dim1))),

@@ -213,8 +213,12 @@ class GradLedger:
             summed = sum(np.sum(v * g) for v, (_, g) in zip(values, pieces, strict=True))
             value, divisor = np.asarray(summed), 1.0
         made, number = getattr(top.root, "span", None), len(self.calls)
-        call = BackwardCall(locate_running(), pieces, arrived, {}, number, value, divisor, made)
-        self.calls.append(call)
+        place = locate_running()
+        self.calls.append(
+            BackwardCall(
+                place, pieces, arrived, {}, number, value=value, divisor=divisor, made=made
+            )
+        )
 
     def _collect_arrivals(self, landed: Mapping[Step, Numbers]) -> dict[Step, Array]:
         """What has come to which step: leaves in their order, then what keeps its gradient."""

@@ -40,7 +40,8 @@ UNDECIDABLE = (GradcheckError, ArithmeticError, TypeError, ValueError, RuntimeEr
 class BackwardPass:
     """One pass back: where it was called (a line, or a stretch of the text), and its number.
 
-    `roots` are what it began from, with their cotangents; `landed` is what came to which step.
+    `roots` are what it began from, with their cotangents; `landed` is what came to which step,
+    `hooked` whether it went through hooks.
     """
 
     place: Numbers
@@ -48,6 +49,7 @@ class BackwardPass:
     landed: Mapping[Step, Array]
     names: Mapping[Step, str]
     number: int = 0
+    hooked: bool = False
 
     @property
     def work(self) -> int:
@@ -113,6 +115,8 @@ def _judge(call: BackwardPass, targets: Sequence[Step], write: bool) -> JudgedPa
     off = _describe_off(call, targets, verdict)
     if off and VERDICTS.index(verdict.verdict) < VERDICTS.index("dissent"):
         grave, note = ("dissent", off) if _is_whole(call) else ("undecided", UNSEEN)
+        if call.hooked:
+            grave, note = verdict.verdict, f"{off}: a hook changed what went back"
         verdict = replace(verdict, verdict=grave, remarks=(*verdict.remarks, note))
     return JudgedPass(call, case, verdict)
 
