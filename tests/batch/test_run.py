@@ -283,8 +283,8 @@ def marked(here, *words):
     return CliRunner().invoke(main, ["mark", str(here / "out"), *map(str, words)])
 
 
-def test_a_mark_stands_whatever_is_graded_again(ran):
-    """In the lines, the points, the student's page and a gradebook; until it is taken back."""
+def test_a_mark_stands_whatever_is_graded_again_until_mark_undo(ran):
+    """In the lines, the points, the student's page and a gradebook; `mark --undo` takes it back."""
     before, place = outputs(ran / "out"), ["--student", "bob", "--problem", "line"]
     found = marked(ran, *place, "--points", 1.5, "--note", "the idea <is> right")
     assert (found.exit_code, found.output) == (0, "bob: line.x: 1.5 of 2\n")

@@ -320,7 +320,7 @@ def test_a_file_is_its_owners_however_the_name_is_written(tmp_path, file, owner)
     assert students(read(tmp_path / "in", roster=roster)) == [owner]
 
 
-def test_a_roster(tmp_path):
+def test_identities_of_a_roster(tmp_path):
     """Names of the column `student`, what people call them, and the names by which they go."""
     rows = (
         "student,name,Email,id,section\nada,Ada Lovelace,Ada@Example.edu,101,A\n\nbob,,,102,A\n"

@@ -189,7 +189,7 @@ def go_on(directory, out, *how):
 @pytest.mark.parametrize(
     ("jobs", "kills"), [("2", 1), *(pytest.param(n, 10, marks=pytest.mark.sweep) for n in "12")]
 )
-def test_a_killed_run_goes_on_to_the_same_bytes(room, jobs, kills):
+def test_a_killed_run_resumes_to_the_same_bytes(room, jobs, kills):
     """`kill -9` of the whole group, again and again: nothing judged twice, nothing lost."""
     out, dice = f"killed-{jobs}-{kills}", random.Random(jobs)
     for _ in range(kills):

@@ -132,7 +132,7 @@ def mine_by(value, leaves, g, again):
 
 
 @pytest.mark.parametrize(("name", "shapes"), CASES + OF_ARRAYS)
-def test_value_and_gradient(name, shapes):
+def test_value_and_vjp(name, shapes):
     """The op and its VJPs agree with PyTorch's for every shape, for a random signed cotangent."""
     *pair, values, rng = case(name, shapes)
     y, mine, z, hers = both(*pair, values)
