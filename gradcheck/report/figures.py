@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from html import escape, unescape
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from gradcheck.opinions.opinion import Estimate
 from gradcheck.texts.notation import write_latex
 
 if TYPE_CHECKING:
@@ -45,31 +44,32 @@ def format_bar(error: float) -> str:
     return f"±{error:.0e}" if math.isfinite(error) else "±inf"
 
 
-def nest(array: Any) -> Any:
-    """Nested lists for JSON; numbers that are not finite become null."""
-    array = np.asarray(array)
+def nest(array: Any, say: Callable[[Any], Any] | None = None) -> Any:
+    """Nested lists for JSON of what is said of each entry; None stays so.
+
+    Without `say` they are numbers, and null where they are not finite.
+    """
+    if array is None:
+        return None
+    array = np.asarray(array, dtype=object)
     if array.ndim:
-        return [nest(entry) for entry in array]
-    number = float(array)
+        return [nest(entry, say) for entry in array]
+    if say is not None:
+        return say(array.item())
+    number = float(array.item())
     return number if math.isfinite(number) else None
 
 
 def nest_text(array: Any) -> Any:
     """Nested lists of strings (closed forms), a single string for a scalar."""
-    if array is None:
-        return None
-    array = np.asarray(array, dtype=object)
-    if array.ndim:
-        return [nest_text(entry) for entry in array]
     from gradcheck.numbers.closed import spell  # noqa: PLC0415 - SymPy is slow to load
 
-    return spell(array.item())
+    return nest(array, spell)
 
 
-def write_numbers(estimate: Estimate) -> dict[str, Any]:
-    """`{"value": ..., "error": ...}`, the error the largest of all entries."""
-    error = float(np.max(estimate.error, initial=0.0))
-    return {"value": nest(estimate.value), "error": error if math.isfinite(error) else None}
+def format_index(index: Sequence[int]) -> str:
+    """`[0, 2]` behind the name of an array; nothing behind that of a number."""
+    return f"[{', '.join(map(str, index))}]" if index else ""
 
 
 def pluralize(number: int, noun: str) -> str:

@@ -15,7 +15,7 @@ from gradcheck.grading.key import Key
 from gradcheck.grading.pieces import Place, locate_blame
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.problem.record import Part
-from gradcheck.report.figures import plain
+from gradcheck.report.figures import format_index, plain
 
 if TYPE_CHECKING:
     from gradcheck.grading.marking import Fault
@@ -115,15 +115,10 @@ def _locate_hypothesis(judgement: Judgement, hypothesis: Hypothesis) -> dict[str
     if place is None:
         return {}
     start, end = place
-    line = count_line(judgement.answer, start)
+    line = judgement.answer.count("\n", 0, start) + 1
     said = f"{write_words(hypothesis, '')} (line {line})"
     where = {"start": None, "end": None, "answer_start": start, "answer_end": end, "line": line}
     return {"says": said, **where}
-
-
-def count_line(text: str, offset: int) -> int:
-    """The line of a text, counted from 1, in which a character stands."""
-    return text.count("\n", 0, offset) + 1
 
 
 def _describe_witness(witness: Witness) -> dict[str, Any]:
@@ -205,8 +200,7 @@ def format_witness(witness: Line | None) -> str:
     if witness is None:
         return ""
     at = ", ".join(_point(name, value) for name, value in witness["at"].items())
-    index = witness.get("index")
-    entry = f" in entry [{', '.join(map(str, index))}]" if index else ""
+    entry = f" in entry {format_index(witness['index'])}" if witness.get("index") else ""
     yours, expected = _format_apart(witness["yours"], witness["expected"])
     if yours == expected:
         return f"at {at}{entry}: {expected}, but for digits that a float does not hold"
@@ -245,14 +239,12 @@ def _underline(line: Line, mistake: Mapping[str, Any], source: str) -> list[str]
 
 
 def _format_apart(yours: float | None, expected: float | None) -> tuple[str, str]:
-    mine, due = _format_number(yours, 10), _format_number(expected, 10)
-    if expected is None:
-        return mine, BEYOND
-    return (mine, due) if mine != due else (_format_number(yours, 17), _format_number(expected, 17))
-
-
-def _format_number(value: float | None, digits: int) -> str:
-    return "no value" if value is None else plain(value, digits)
+    """Two numbers in as many digits as tell them apart, if any do."""
+    mine, due = (
+        [missing if value is None else plain(value, digits) for digits in (10, 17)]
+        for value, missing in ((yours, "no value"), (expected, BEYOND))
+    )
+    return (mine[0], due[0]) if mine[0] != due[0] else (mine[1], due[1])
 
 
 def _point(name: str, value: Any) -> str:

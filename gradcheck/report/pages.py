@@ -59,35 +59,27 @@ def render_problem(
     program = tuple(split_marks(about["program"].rstrip(), lines))
     own = ", ".join(f"{name} = {value}" for name, value in variant.items())
     score, worth = (sum(line[name] for line in lines) for name in ("score", "points"))
-    said = [_head(title or id, prompt, program, own, score, worth), *map(_macros().part, lines)]
-    said += [_write_solution(solution)] if solution and solution.forms else []
+    head = _write("head", title or id, prompt, program, own, score, worth)
+    said = [head, *map(_find_macros("section.html").part, lines)]
+    said += [_write("solution", solution)] if solution and solution.forms else []
     return Markup("".join([*said, "</section>"]))  # all of them were escaped
 
 
 def _tell_mistakes(line: Line) -> Markup:
     """The mistakes that give an answer; nothing where none is to be told."""
     named = tuple((format_mistake(each), each.get("says")) for each in line["mistakes"] or ())
-    return _write_mistakes(named) if named or is_unnamed(line) else Markup("")
+    known = named or is_unnamed(line)
+    return _write("mistakes", named, template="parts.html") if known else Markup("")
 
 
 @cache
-def _macros(template: str = "section.html") -> Any:
+def _find_macros(template: str) -> Any:
     return make_environment().get_template(template).module
 
 
-@lru_cache(maxsize=2_000)  # what students share is written once
-def _head(*told: Any) -> Markup:
-    return Markup(_macros().head(*told))
-
-
-@lru_cache(maxsize=2_000)
-def _write_mistakes(named: Sequence[tuple[str, str | None]]) -> Markup:
-    return Markup(_macros("parts.html").mistakes(named))
-
-
-@lru_cache(maxsize=1_000)
-def _write_solution(solution: "Solution") -> Markup:
-    return Markup(_macros().solution(solution.forms, solution.forward, solution.backward))
+@lru_cache(maxsize=5_000)  # what students share is written once
+def _write(macro: str, *told: Any, template: str = "section.html") -> Markup:
+    return Markup(getattr(_find_macros(template), macro)(*told))
 
 
 def render_student(student: Any, title: str, sections: Sequence[Markup], possible: float) -> str:

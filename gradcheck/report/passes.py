@@ -1,7 +1,6 @@
 """What `gradcheck solve` says of passes back: a script's by their lines, a program's by number."""
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -18,11 +17,13 @@ from gradcheck.report.figures import SHOWN_ENTRIES, nest, plain
 from gradcheck.report.tables import TextTable, indent
 from gradcheck.report.verdicts import (
     MEANINGS,
+    ORDER,
     STYLES,
     dump_part,
     format_place,
     render_gradients,
     render_head,
+    write_summary,
 )
 from gradcheck.scripts import Ended, ScriptJudgement
 from gradcheck.training import Reference, to_json
@@ -35,7 +36,6 @@ FEW_ENTRIES = 3  # of an array whose closed forms are written unasked
 MOST_LINES = 60
 MOST_REASONS = 12
 WRITTEN_LINES = 3  # of a script, whose gradients are written out
-OPINIONS = ("reverse", "symbolic", "differences")
 VERBS = {"add": "adds", "clear": "cleared", "step": "steps"}
 
 
@@ -196,9 +196,7 @@ def _render_events(reference: Reference) -> RenderableType:
         table.add(f"... {len(listed) - MOST_EVENTS} more")
     if not several:
         return table
-    counts = Counter(event.verdict.verdict for event in reference.events)
-    words = ", ".join(f"{count} {said}" for said, count in counts.items())
-    summary = Text(f"{len(reference.events)} backward calls: {words}")
+    summary = write_summary([e.verdict.verdict for e in reference.events], "backward calls")
     return Group(summary, table) if listed else summary
 
 
@@ -261,8 +259,8 @@ def write_training_line(problem: Problem, reference: Reference) -> str:
             "verb": entry.verb,
             "leaf": entry.leaf.name,
             "event": entry.event,
-            "amount": None if entry.amount is None else nest(np.asarray(entry.amount)),
-            "holds": None if entry.total is None else nest(np.asarray(entry.total)),
+            "amount": nest(entry.amount),
+            "holds": nest(entry.total),
         }
         for entry in trace.entries
     ]
@@ -272,7 +270,7 @@ def write_training_line(problem: Problem, reference: Reference) -> str:
 def _write_event(event: JudgedPass, value: Any, written: bool) -> dict[str, Any]:
     """One event; of the first ones closed forms and numbers too."""
     known = event.verdict.opinions
-    opinions = {name: known[name].abstains or "given" for name in OPINIONS if name in known}
+    opinions = {name: known[name].abstains or "given" for name in ORDER if name in known}
     found = {"verdict": event.verdict.verdict, "value": value, "opinions": opinions}
     if written and known:
         found["parts"] = {name: dump_part(event.written, name) for name in event.verdict.parts}

@@ -19,7 +19,7 @@ from gradcheck.problem import Problem
 from gradcheck.problem.draw import draw_given_point
 from gradcheck.problem.load import make_question
 from gradcheck.report.figures import SHOWN_ENTRIES, format_value, plain
-from gradcheck.report.tables import indent, is_in_signs, list_entries, write_legend
+from gradcheck.report.tables import is_in_signs, list_entries, put_behind, write_legend
 from gradcheck.texts.forms import write_formulas
 from gradcheck.texts.notation import PREFIX, Notation
 from gradcheck.texts.rewriting import find_shortest
@@ -31,9 +31,8 @@ def render_steps(steps: Steps) -> RenderableType:
     """Formulas with their values, or arrays: forward node by node, back value by value."""
     if not steps.of_arrays:
         return _show_numbers(steps)
-    if steps.backward:
-        return Group(_render_forward(steps), ChainRule(steps))
-    return _by_nodes(steps) if steps.cotangents else _render_forward(steps)
+    shown = _show_arrays(steps)
+    return Group(shown, ChainRule(steps)) if steps.backward else shown
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class ChainRule:
         taken = {step.name for step in (*self.steps.backward, *self.steps.forward)}
         end = self.steps.end if self.steps.end != "value" or "L" in taken else "L"
         notation = Notation(self.steps.axes, self.steps.sizes, end) if signs else None
-        yield Text("the chain rule, from the value down", style="dim")
+        yield Text(DOWN.format("chain rule"), style="dim")
         for step in self.steps.backward:
             yield from self._step(step, notation, options.max_width)
         if notation is not None and notation.sizes:
@@ -70,42 +69,37 @@ class ChainRule:
             text, name = notation.write(step.text), notation.name(PREFIX + step.name)
             shape = "×".join(map(str, step.value.shape))
         head = Text.assemble("  ", (name, "bold"), f" ({shape})" if shape else "")
-        if head.cell_len + len(text) + 3 <= width:
-            yield head.append(f" = {text}")
-        else:
-            yield head
-            yield indent(Text(f"= {text}"), 4)
+        yield from put_behind(head, f" = {text}", width)
         for line in list_entries(step.value, width - 6):
             yield Text(f"      {line}", style="dim")
 
 
+UP, DOWN = "the values, from the inputs up", "the {}, from the value down"
+
+
 def _show_numbers(steps: Steps) -> Text:
-    text = Text("the values, from the inputs up\n", style="dim")
+    text = Text(f"{UP}\n", style="dim")
     if steps.left_out:
         text.append(f"  ... {steps.left_out} steps before\n", style="dim")
-    for step in steps.forward:
-        text.append(f"  {_equate(step.name, step.text, float(step.value))}\n", style="not dim")
-    if steps.backward:
-        text.append("the chain rule, from the value down\n", style="dim")
-    for step in steps.backward:
-        text.append(f"  {_equate(step.name, step.text, float(step.value))}\n", style="not dim")
+    for title, found in (("", steps.forward), (DOWN.format("chain rule"), steps.backward)):
+        if title and found:
+            text.append(f"{title}\n", style="dim")
+        for step in found:
+            text.append(f"  {_equate(step.name, step.text, float(step.value))}\n", style="not dim")
     return text
 
 
-def _render_forward(steps: Steps) -> Text:
-    text = Text("the values, from the inputs up", style="dim")
+def _show_arrays(steps: Steps) -> Text:
+    """The values, and, where no rule is written out, the cotangents that came through a node."""
+    text = Text(UP, style="dim")
     for step in steps.forward:
         text.append(f"\n  {step.name} = {step.text}", style="not dim")
         text.append(f"  {_format_array(step)}  {step.node}", style="dim")
-    return text
-
-
-def _by_nodes(steps: Steps) -> Text:
-    text = _render_forward(steps).append("\n")
-    text.append("the cotangents, from the value down\n", style="dim")
-    for step in steps.cotangents:
-        text.append(f"  {step.name}", style="not dim")
-        text.append(f"  {_format_array(step)}  through {step.node}\n", style="dim")
+    if steps.cotangents and not steps.backward:
+        text.append(f"\n{DOWN.format('cotangents')}\n", style="dim")
+        for step in steps.cotangents:
+            text.append(f"  {step.name}", style="not dim")
+            text.append(f"  {_format_array(step)}  through {step.node}\n", style="dim")
     return text
 
 

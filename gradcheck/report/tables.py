@@ -69,21 +69,9 @@ class Gradients:
             line.append(f"  norm {norm}")
             line.append(f"  {format_bar(self._find_widest(part.name))}", style="dim")
         line.append(f"  {part.verdict}", style=self.styles[part.verdict])
-        text = self._form(part.name, signs=notation is not None)
-        if not text:
-            yield line
-            return
-        if line.cell_len + len(text) + 4 <= width:
-            yield line.append(f"  {text}")
-            return
-        yield line
-        yield indent(Text(text), 4)
-
-    def _form(self, name: str, *, signs: bool) -> str:
-        """`= X.T @ R`; nothing without."""
-        text = self.forms.texts.get(name, "")
-        text = self.forms.signs.get(name, text) if signs else text
-        return text and f"= {text}"
+        text = self.forms.texts.get(part.name, "")
+        text = text if notation is None else self.forms.signs.get(part.name, text)
+        yield from put_behind(line, text and f"  = {text}", width - 2)
 
     def _find_widest(self, name: str) -> float:
         """The widest error bar that any opinion has on an entry."""
@@ -209,6 +197,14 @@ class TextTable:
 
 def _make_text(cell: Cell) -> Text:
     return Text(cell) if isinstance(cell, str) else cell
+
+
+def put_behind(head: Text, text: str, width: int) -> Iterator[RenderableType]:
+    """A text behind a head, or where it does not fit, in a line of its own."""
+    fits = not text or head.cell_len + len(text) <= width
+    yield head.append(text) if fits else head
+    if not fits:
+        yield indent(Text(text.lstrip()), 4)
 
 
 def indent(shown: RenderableType, by: int) -> Padding:

@@ -16,11 +16,11 @@ from gradcheck.problem.record import Point
 from gradcheck.report.figures import (
     SHOWN_ENTRIES,
     format_bar,
+    format_index,
     nest,
     nest_text,
     plain,
     to_mathml,
-    write_numbers,
 )
 from gradcheck.report.tables import FormulaLine, Gradients, TextTable, indent, name_derivative
 from gradcheck.texts import Formulas, PathForm
@@ -164,14 +164,11 @@ def make_opinions_table(
             entry = known.get(index)
             said = entry.verdict if entry else part.verdict if not known else "agree"
             cells = [_format_cell(verdict.opinions[o], name, index, entry) for o in ORDER]
-            table.add(_label(name, index), *cells, Text(said, style=STYLES[said]))
+            label = name_derivative(name) + format_index(index)
+            table.add(label, *cells, Text(said, style=STYLES[said]))
         if len(indices) > ENTRIES:
             table.add(f"... {len(indices) - ENTRIES} more")
     return table
-
-
-def _label(name: str, index: tuple[int, ...]) -> str:
-    return name_derivative(name) + (f"[{', '.join(map(str, index))}]" if index else "")
 
 
 def _format_cell(opinion: Opinion, part: str, index: tuple[int, ...], entry: Entry | None) -> Text:
@@ -214,7 +211,8 @@ def write_closed_forms(
             continue
         entries = np.asarray(form, dtype=object)
         for index in np.ndindex(entries.shape):
-            label, interval = _label(name, index), kinks.get((name, index))
+            label = name_derivative(name) + format_index(index)
+            interval = kinks.get((name, index))
             if interval is not None:
                 found.append(Text(f"{label} in {_format_between(interval)}"))
                 continue
@@ -230,8 +228,8 @@ def _list_findings(problem: Problem, verdict: Verdict) -> Iterator[RenderableTyp
     said = verdict.verdict
     yield Text.assemble((said, STYLES[said]), f"  {_explain_verdict(verdict)}")
     for entry in verdict.entries[:ENTRIES]:
-        words = f"{entry.why}{_format_interval(entry)}{_explain_convention(verdict, entry)}"
-        yield indent(Text(f"{format_place(entry)}: {words}", style="dim"), 2)
+        words = f"{format_place(entry)}: {entry.why}{_explain_kink(verdict, entry)}"
+        yield indent(Text(words, style="dim"), 2)
     for suspect in verdict.suspects[:1]:
         yield indent(Text(f"first op whose own rule is off: {suspect.op}, cell {suspect.cell}"), 2)
         for line in underline(problem.program.source, suspect.span):
@@ -247,35 +245,29 @@ def _list_findings(problem: Problem, verdict: Verdict) -> Iterator[RenderableTyp
 
 def format_place(entry: Entry) -> str:
     """The entry of a gradient that is meant: `x[0]`."""
-    index = f"[{', '.join(map(str, entry.index))}]" if entry.index else ""
-    return f"{entry.part or 'value'}{index}"
+    return f"{entry.part or 'value'}{format_index(entry.index)}"
 
 
-def _format_interval(entry: Entry) -> str:
+def _explain_kink(verdict: Verdict, entry: Entry) -> str:
+    """The slopes between the sides, and the one that reverse mode, like PyTorch, takes there."""
     if entry.interval is None:
         return ""
-    low, high = map(plain, entry.interval)
-    return f"; every slope in [{low}, {high}] is a subgradient"
+    words = f"; every slope in {_format_between(entry.interval)} is a subgradient"
+    taken = verdict.opinions["reverse"].gradients.get(entry.part)
+    if taken is None:
+        return words
+    return f"{words}; PyTorch takes {plain(float(taken.value[entry.index]))}"
 
 
-def _explain_convention(verdict: Verdict, entry: Entry) -> str:
-    """At a kink: the slope that reverse mode, like PyTorch, takes there."""
-    reverse = verdict.opinions["reverse"]
-    if entry.interval is None or entry.part not in reverse.gradients:
-        return ""
-    return f"; PyTorch takes {plain(float(reverse.gradients[entry.part].value[entry.index]))}"
-
-
-def write_summary(verdicts: Sequence[str]) -> Text:
+def write_summary(verdicts: Sequence[str], what: str = "problems") -> Text:
     """One line for a whole run."""
     words = ", ".join(f"{count} {said}" for said, count in Counter(verdicts).items())
-    return Text(f"{len(verdicts)} problems: {words}")
+    return Text(f"{len(verdicts)} {what}: {words}")
 
 
 def dump_line(problem: Problem, point: Point, verdict: Verdict, forms: Formulas = NOT_SHOWN) -> str:
     """The contract's line of `solve --json`."""
-    value = _find_value(problem, point, verdict)
-    value = None if value is None else nest(np.asarray(value))
+    value = nest(_find_value(problem, point, verdict))
     line: dict[str, Any] = {"problem": problem.id, "verdict": verdict.verdict, "value": value}
     line["parts"] = {name: dump_part(verdict, name) for name in verdict.parts}
     for name, form in forms.texts.items():
@@ -308,7 +300,9 @@ def dump_part(verdict: Verdict, name: str) -> dict[str, Any]:
         if opinion.abstains:
             found[key] = {"abstains": opinion.abstains}
         elif name in opinion.gradients:
-            found[key] = write_numbers(opinion.gradients[name])
+            estimate = opinion.gradients[name]
+            widest = nest(np.max(estimate.error, initial=0.0))
+            found[key] = {"value": nest(estimate.value), "error": widest}
         else:
             found[key] = {"directions": len(opinion.directions)}
     if part.interval is not None:
