@@ -3,7 +3,6 @@
 import random
 import resource
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ from tests.support.sweeping import at_most
 from tests.support.typed import typed_answers
 
 VERDICTS = {"right", "wrong", "invalid", "missing", "needs-review"}
-SWEEP = at_most(100_000)
 MOST_MEMORY = 64 * 1024  # kilobytes by which a process may grow over a whole test
 
 
@@ -46,16 +44,6 @@ VALUES = [
 def test_a_disguise_is_echoed_as_what_it_is(disguise):
     """What looks like another character is one that can be seen in the echo."""
     assert judged(scalar("x**3"), disguise).understood == "x"
-
-
-def milliseconds(answer):
-    """Processor time for an answer to the derivative of x^3 + 2 sin x; it has to have a verdict."""
-    ready = scalar("x**3 + 2*sin(x)")
-    start = time.process_time()
-    found = judged(ready, answer, diagnose=False)
-    spent = time.process_time() - start
-    assert found.verdict in VERDICTS - {"missing"}
-    return 1e3 * spent
 
 
 @pytest.mark.parametrize("exploit", EXPLOITS)
@@ -155,30 +143,17 @@ def texts(count, seed):
         yield text
 
 
-def survey(count, seed):
-    """Milliseconds for each of many texts, sorted, and the growth of the process in kilobytes."""
-    for text in texts(200, seed=0):
-        milliseconds(text)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    spent = sorted(milliseconds(text) for text in texts(count, seed))
-    return spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-
-
-def test_random_texts_are_judged_or_refused():
-    """Three thousand random and mutated strings: no error, and memory stays flat."""
-    spent, grown = survey(3_000, seed=1)
-    assert len(spent) == 3_000
-    assert grown < MOST_MEMORY
-
-
-@pytest.mark.sweep
-def test_many_random_texts_are_judged_or_refused(capsys):
-    spent, grown = survey(SWEEP, seed=2)
-    slow = sum(each > 10 for each in spent)
-    with capsys.disabled():
-        told = ", ".join(f"{q}: {spent[int(q * (len(spent) - 1))]:.2f} ms" for q in (0.5, 0.99, 1))
-        print(f"\n{len(spent)} texts, {slow} beyond 10 ms; quantiles {told}; grown by {grown} kB")
-    assert grown < MOST_MEMORY
+@pytest.mark.parametrize(
+    ("count", "seed"), [(3_000, 1), pytest.param(at_most(100_000), 2, marks=pytest.mark.sweep)]
+)
+def test_random_texts_are_judged_or_refused(count, seed):
+    """Random and mutated strings: no error, and memory stays flat."""
+    ready, sizes = scalar("x**3 + 2*sin(x)"), []
+    for sample in (texts(200, seed=0), texts(count, seed)):
+        for text in sample:
+            assert judged(ready, text, diagnose=False).verdict in VERDICTS - {"missing"}
+        sizes.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    assert sizes[1] - sizes[0] < MOST_MEMORY
 
 
 def test_no_module_of_the_judge_evaluates_text():
