@@ -9,6 +9,7 @@ from gradcheck.opinions.symbolic import symbolic
 from gradcheck.ops import TABLE
 from gradcheck.verdict.consult import read
 from tests.support.cases import case
+from tests.support.rows import falsified
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(16, 30)), RNG.normal(size=(16, 3))
@@ -41,12 +42,7 @@ def test_slopes_of_sampled_entries_are_exact():
 
 def test_a_wrong_cell_is_a_dissent_in_the_sample():
     """A slope of SymPy's that is off by a thousandth contradicts reverse mode."""
-    row = TABLE["tanh"]
-    right = row.symbolic
-    assert callable(right)
-    object.__setattr__(row, "symbolic", lambda x: right(x) * 1001 / 1000)
-    try:
+    right = TABLE["tanh"].symbolic
+    with falsified(TABLE["tanh"], "symbolic", lambda x: right(x) * 1001 / 1000):
         wrong = symbolic(ASKED, write=False)
-    finally:
-        object.__setattr__(row, "symbolic", right)
     assert read(ASKED, [reverse(ASKED), wrong]).verdict == "dissent"

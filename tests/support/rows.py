@@ -1,6 +1,7 @@
-"""A small program for every row of the table of ops."""
+"""A small program for every row of the table of ops, and a cell of one said wrong."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from zlib import crc32
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from gradcheck.opinions.opinion import Case
 from gradcheck.ops import TABLE, Op
+from gradcheck.ops.row import bind_known
 from tests.support.cases import case
 from tests.support.examples import EXAMPLES, Example
 
@@ -76,3 +78,20 @@ def inside(rng: np.random.Generator, row: Op, position: int, shape: tuple[int, .
 
 def signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
     return rng.uniform(0.3, 1.4, shape) * rng.choice([-1.0, 1.0], shape)
+
+
+@contextmanager
+def falsified(record: Any, field: str, wrong: Any) -> Iterator[None]:
+    """Inside the block a row, or the verbs of the engine, have something else in a field."""
+    right = getattr(record, field)
+    try:
+        _put(record, field, wrong)
+        yield
+    finally:
+        _put(record, field, right)
+
+
+def _put(record: Any, field: str, value: Any) -> None:
+    object.__setattr__(record, field, value)
+    Op.keeps.cache_clear()
+    bind_known.cache_clear()

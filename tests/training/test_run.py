@@ -2,7 +2,6 @@
 
 import json
 import math
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from gradcheck.grading.key import NoKey, make_key
 from gradcheck.ops import TABLE
 from gradcheck.problem import is_training, load_text
 from gradcheck.training import run_and_judge
+from tests.support.rows import falsified
 
 LOOP = """
 for step in range(2):
@@ -33,16 +33,6 @@ def problem(program, ask="{tracked: w.requires_grad}", w=0.5):
     lines = "\n".join(f"  {line}" for line in program.strip().splitlines())
     text = f"id: p\ninputs: {{w: {w}}}\nprogram: |\n{lines}\nask: {ask}\n"
     return load_text(text).problems[0]
-
-
-@contextmanager
-def falsified(op, cell, wrong):
-    right = getattr(TABLE[op], cell)
-    object.__setattr__(TABLE[op], cell, wrong)
-    try:
-        yield
-    finally:
-        object.__setattr__(TABLE[op], cell, right)
 
 
 def test_an_event_is_a_function_of_the_leaves_of_that_moment():
@@ -79,7 +69,7 @@ def test_the_ledger_tells_who_added_what():
 @pytest.mark.parametrize("slip", [lambda g: g * 1.001, lambda g: g + 0.01, lambda g: -g])
 def test_a_falsified_vjp_makes_its_events_dissent(slip):
     """Only the event that passes through the op; its suspect is that op."""
-    with falsified("exp", "vjps", (lambda y, x: lambda g: slip(g * y),)):
+    with falsified(TABLE["exp"], "vjps", (lambda y, x: lambda g: slip(g * y),)):
         found = run_and_judge(problem("(w**3).backward()\nexp(w).backward()"))
     assert [e.verdict.verdict for e in found.events] == ["agree", "dissent"]
     assert found.events[1].verdict.suspects[0].op == "exp"
@@ -89,7 +79,7 @@ def test_a_falsified_vjp_stops_grading_and_solving(tmp_path):
     """No key for the problem, and exit code 3 from `solve`."""
     file = tmp_path / "p.yaml"
     file.write_text("id: p\ninputs: {w: 0.5}\nprogram: sin(w).backward()\nask: {g: w.grad}\n")
-    with falsified("sin", "vjps", (lambda y, x: lambda g: g,)):
+    with falsified(TABLE["sin"], "vjps", (lambda y, x: lambda g: g,)):
         with pytest.raises(NoKey, match="dissent at backward call 1"):
             make_key(problem("sin(w).backward()"))
         assert CliRunner().invoke(main, ["solve", str(file)]).exit_code == 3
@@ -99,9 +89,9 @@ def test_a_falsified_vjp_stops_grading_and_solving(tmp_path):
 def test_what_lands_in_the_ledger_must_be_the_gradient():
     """A deposit that is not what the opinions find is a dissent, though they agree."""
     twice_while_it_runs = lambda rule: (
-        lambda *args: lambda g: rule(*args)(g) * (1 + bool(MODE.ledger))
+        lambda y, *x: lambda g: rule(y, *x)(g) * (1 + bool(MODE.ledger))
     )
-    with falsified("power", "vjps", tuple(map(twice_while_it_runs, TABLE["power"].vjps))):
+    with falsified(TABLE["power"], "vjps", tuple(map(twice_while_it_runs, TABLE["power"].vjps))):
         (event,) = run_and_judge(problem("(w**2).backward()")).events
     assert event.verdict.verdict == "dissent"
     assert "what came to w is not this gradient" in event.verdict.notes
@@ -163,7 +153,7 @@ OFF = {
 def test_a_slip_in_a_second_derivative_dissents(cell):
     """Each opinion's own cell of exp, falsified, is contradicted where exp' is differentiated."""
     program = "(g,) = grad(exp(2 * w), w, create_graph=True)\n(g * w).backward()"
-    with falsified("exp", cell, OFF[cell]):
+    with falsified(TABLE["exp"], cell, OFF[cell]):
         events = run_and_judge(problem(program)).events
     assert events[-1].verdict.verdict == "dissent"
 
@@ -177,9 +167,9 @@ def test_a_slip_in_a_second_derivative_dissents(cell):
 )
 def test_the_way_to_an_intermediate_value_is_judged(program, below):
     """A falsified op on the way from the value to y dissents; below y, where nobody went, not."""
-    slip = lambda rule: lambda *args, **how: lambda g: 1.001 * rule(*args, **how)(g)
+    slip = lambda rule: lambda y, *x, **how: lambda g: 1.001 * rule(y, *x, **how)(g)
     for op, verdict in (("exp", "dissent"), ("power", below)):
-        with falsified(op, "vjps", tuple(map(slip, TABLE[op].vjps))):
+        with falsified(TABLE[op], "vjps", tuple(map(slip, TABLE[op].vjps))):
             (event,) = run_and_judge(problem(program)).events
         assert event.verdict.verdict == verdict
 

@@ -1,7 +1,6 @@
 """Every cell of every row made wrong on purpose: the verdict dissents, and names the cell."""
 
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -15,10 +14,10 @@ from gradcheck.engine.tape import RIGHT
 from gradcheck.engine.tensor import Tensor
 from gradcheck.opinions import reverse
 from gradcheck.ops import TABLE, Composed
-from gradcheck.ops.row import ABSTAINS, Op, bind_known
+from gradcheck.ops.row import ABSTAINS
 from gradcheck.verdict.consult import Verdict, consult
 from tests.support.cases import case
-from tests.support.rows import SHARED, program
+from tests.support.rows import SHARED, falsified, program
 
 SLIPS: dict[str, Callable[[Any], Any]] = {
     "scale": lambda y: y * 1.001,
@@ -30,20 +29,10 @@ UNSEEN = ("eigvalsh", "forward", "shift")
 """Floats alone judge it, all opinions call this forward, and a shift changes no slope."""
 
 
-@contextmanager
-def falsified(row, cell, slip, felt):
-    """Inside the block the cell gives `slip` of what it should; `felt` notes real differences."""
+def off_by(row, cell, slip, felt):
+    """A block in which the cell gives `slip` of what it should; `felt` notes real differences."""
     field = "vjps" if cell.startswith("vjps") else cell
-    before = getattr(row, field)
-    object.__setattr__(row, field, wrong(row, cell, slip, felt))
-    Op.keeps.cache_clear()
-    bind_known.cache_clear()
-    try:
-        yield
-    finally:
-        object.__setattr__(row, field, before)
-        Op.keeps.cache_clear()
-        bind_known.cache_clear()
+    return falsified(row, field, wrong(row, cell, slip, felt))
 
 
 def wrong(row, cell, slip, felt):
@@ -97,7 +86,7 @@ class Trial:
 def tried(name, cell, slip):
     row, felt = TABLE[name], []
     question = program(row)
-    with falsified(row, cell, SLIPS[slip], felt):
+    with off_by(row, cell, SLIPS[slip], felt):
         verdict = consult(question, write=False)
     return Trial(cell, slip, any(felt), verdict)
 
@@ -150,7 +139,7 @@ def test_a_wrong_cell_is_a_dissent(name):
 def test_a_form_that_two_opinions_share_is_a_dissent(name):
     """SymPy's cell and flint's are often one text: reverse mode sees what is wrong in both."""
     row, slip = TABLE[name], SLIPS["scale"]
-    with falsified(row, "symbolic", slip, []), falsified(row, "ball", slip, []):
+    with off_by(row, "symbolic", slip, []), off_by(row, "ball", slip, []):
         found = consult(program(row), write=False)
     assert found.verdict == "dissent"
 
@@ -159,7 +148,7 @@ def test_a_form_that_two_opinions_share_is_a_dissent(name):
 def test_a_shift_of_a_shared_forward_is_a_dissent(name):
     """A wrong value is seen also where the row itself is called, as the checked language does."""
     row, felt = TABLE[name], []
-    with falsified(row, "forward", SLIPS["shift"], felt):
+    with off_by(row, "forward", SLIPS["shift"], felt):
         found = consult(program(row, doors=TABLE), write=False)
     assert found.verdict == "dissent"
 
@@ -207,16 +196,6 @@ BROKEN_SUMS = {
 }
 
 
-@contextmanager
-def engine_with(verb, wrong):
-    right = getattr(RIGHT, verb)
-    object.__setattr__(RIGHT, verb, wrong)
-    try:
-        yield
-    finally:
-        object.__setattr__(RIGHT, verb, right)
-
-
 @pytest.mark.parametrize("how", BROKEN_SUMS)
 def test_a_broken_unbroadcast_is_named(layered, monkeypatch, how):
     assert consult(layered).verdict == "agree"
@@ -226,7 +205,7 @@ def test_a_broken_unbroadcast_is_named(layered, monkeypatch, how):
         due = right(node, i, g)
         return due if np.shape(due) == np.shape(g) else BROKEN_SUMS[how](g, np.shape(due))
 
-    with engine_with("fit", fit):  # a copy of the verbs takes no short way past them
+    with falsified(RIGHT, "fit", fit):  # a copy of the verbs takes no short way past them
         monkeypatch.setattr(reverse._back, "__defaults__", (replace(RIGHT),))
         found = consult(layered)
     assert found.verdict == "dissent"
@@ -238,7 +217,7 @@ def test_a_broken_unbroadcast_is_named(layered, monkeypatch, how):
 )
 def test_a_broken_accumulation_is_named(layered, how):
     """Paths that overwrite one another are a dissent, and accumulation is the suspect."""
-    with engine_with("accumulate", how):
+    with falsified(RIGHT, "accumulate", how):
         found = consult(layered)
     assert found.verdict == "dissent"
     assert ("engine", "accumulate") in {(s.op, s.cell) for s in found.suspects}

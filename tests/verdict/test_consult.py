@@ -20,7 +20,7 @@ from gradcheck.opinions.differences import differences
 from gradcheck.opinions.limits import DISTURBED, SPARED
 from gradcheck.opinions.opinion import Directions, Opinion, Slope, estimate
 from gradcheck.opinions.reverse import reverse, run_once
-from gradcheck.ops import TABLE, Op
+from gradcheck.ops import TABLE
 from gradcheck.problem.draw import draw_given_point
 from gradcheck.problem.load import make_question
 from gradcheck.testing import GradientError, assert_gradient, assert_vjp, check
@@ -35,6 +35,7 @@ from gradcheck.verdict.consult import (
 )
 from tests.support.cases import case
 from tests.support.random_programs import random_case
+from tests.support.rows import falsified
 from tests.support.sweeping import at_most
 
 POINTS = {
@@ -99,17 +100,9 @@ def test_the_verdict_at_a_point(name):
 
 def test_a_tie_is_no_excuse_for_a_wrong_rule():
     """A wrong VJP elsewhere in the program is a dissent, though there is a tie as well."""
-    row = TABLE["exp"]
-    right = row.vjps
-    object.__setattr__(row, "vjps", (lambda y, x: lambda g: 1.01 * g * y,))
-    Op.keeps.cache_clear()
-    try:
-        f = lambda x: np.maximum(x, 0) - np.maximum(-x, 0) + np.exp(x)
-        found = consult(case(f, x=0.0))
-    finally:
-        object.__setattr__(row, "vjps", right)
-        Op.keeps.cache_clear()
-    assert found.verdict == "dissent"
+    f = lambda x: np.maximum(x, 0) - np.maximum(-x, 0) + np.exp(x)
+    with falsified(TABLE["exp"], "vjps", (lambda y, x: lambda g: 1.01 * g * y,)):
+        assert consult(case(f, x=0.0)).verdict == "dissent"
 
 
 def test_the_value_of_a_verdict_is_the_best_known():
