@@ -109,7 +109,6 @@ class Lazy(Module):
     weight = bias = Uninitialized()
 
     def __init__(self, *args: Value, **named: Value) -> None:
-        super().__init__()
         vars(self)["given"] = args, named
 
     def forward(self, x: Value) -> Value:
@@ -135,8 +134,7 @@ for name, axis in {"BatchNorm1d": 1, "BatchNorm2d": 1, "Conv2d": 1, "Linear": -1
 class Identity(Module):
     """Gives back what it is given, whatever it was made with."""
 
-    def __init__(self, *args: Value, **named: Value) -> None:
-        super().__init__()
+    def __init__(self, *args: Value, **named: Value) -> None: ...
 
     def forward(self, x: Value) -> Value:
         return x
@@ -146,7 +144,6 @@ class ModuleDict(Module):
     """Modules by their names, in their order."""
 
     def __init__(self, modules: Params | None = None) -> None:
-        super().__init__()
         self.update(modules or {})
 
     def update(self, modules: Params) -> None:
@@ -178,7 +175,6 @@ class ParameterDict(Module):
     """Parameters by their names."""
 
     def __init__(self, values: Params | None = None) -> None:
-        super().__init__()
         self.update(values or {})
 
     def update(self, values: Params) -> None:
