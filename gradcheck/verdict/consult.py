@@ -160,7 +160,7 @@ def _settle(  # noqa: PLR0917 - a question and the answers so far
         return consult(case, write=False, mine=mine if mine.abstains else None)
     seen = seen or measure_slopes(case, along)
     if seen is None:
-        tied = _judge_tied(case, mine) if case.size() > limits.ENTRIES else None
+        tied = judge_tied(case, mine) if case.size() > limits.ENTRIES else None
         return tied or consult(case, write=False)
     closed = AGREED
     if case.size() <= limits.SHORT and not claimed:
@@ -183,7 +183,7 @@ def consult_more(case: Case, verdict: Verdict) -> Verdict:
     if mine.abstains or verdict.verdict != "agree":
         return verdict
     seen = measure_slopes(case, draw_directions(case, limits.SPARED))
-    if seen is None and (tied := _judge_tied(case, mine)):
+    if seen is None and (tied := judge_tied(case, mine)):
         return tied
     known = seen or verdict.opinions["differences"]
     return read(case, [reverse(case, limits.MORE_SAMPLES), verdict.opinions["symbolic"], known])
@@ -313,24 +313,24 @@ def _blame(case: Case, found: Verdict) -> Verdict:
         return found
     if _lonely(found) <= BLAMABLE and (left := found.opinions["reverse"].method):
         off = [e for e in found.entries if e.lonely in BLAMABLE]
-        return _overrule(found, off, "undecided", f"{left}, and their gradient is lost")
+        return overrule(found, off, "undecided", f"{left}, and their gradient is lost")
     seen = [blame(row) for row in ([case] if case.rows is None else case.list_rows())]
     guilty = next((each.suspects for each in seen if each.suspects), ())
     if guilty:
-        found = _overrule(found, alone, "dissent")
+        found = overrule(found, alone, "dissent")
     elif _lonely(found) <= BLAMABLE:  # what float64 does to an op that is right, or cannot choose
         why = next((each.excuses[0] for each in seen if each.excuses), "")
         if not why and (words := open_in_floats(case)):
             why = f"float64 may take another branch: {words}"
         if why:
-            found = _overrule(found, alone, "unstable-forward", why)
+            found = overrule(found, alone, "unstable-forward", why)
     if found.verdict != "dissent":
         return found
     remarks = (*found.remarks, *locate_differences(case, found.opinions))
     return replace(found, suspects=guilty, remarks=remarks)
 
 
-def _overrule(found: Verdict, chosen: Sequence[Entry], verdict: str, because: str = "") -> Verdict:
+def overrule(found: Verdict, chosen: Sequence[Entry], verdict: str, because: str = "") -> Verdict:
     """The verdict with another on some entries, and everything that follows from that."""
 
     def judge(entries: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -356,7 +356,7 @@ def _look_beside_tie(case: Case, found: Verdict) -> Verdict:
 
     What is tied there too (`round(1.5)`, `relu(0)`) is constant, or two that are always equal.
     """
-    beside = _step_aside(case)
+    beside = step_aside(case)
     asked = reverse(beside), symbolic(beside, write=False), differences(beside)
     there = read(beside, [replace(each, ties=0) for each in asked])
     if there.verdict != "dissent":
@@ -366,13 +366,13 @@ def _look_beside_tie(case: Case, found: Verdict) -> Verdict:
     return replace(found, verdict="dissent", entries=(*found.entries, *wrong), remarks=remarks)
 
 
-def _step_aside(case: Case) -> Case:
+def step_aside(case: Case) -> Case:
     """The same question at a generic point a thousandth beside."""
     rng = np.random.default_rng(case.seed)
     return move(case, limits.ASIDE, lambda shape: rng.uniform(0.5, 1.5, shape))
 
 
-def _judge_tied(case: Case, mine: Opinion) -> Verdict | None:
+def judge_tied(case: Case, mine: Opinion) -> Verdict | None:
     """The verdict where many entries meet a kink (a relu's zero): intervals, entry by entry.
 
     At points so near that only kinks are crossed reverse mode gives other gradients of the same
@@ -381,7 +381,7 @@ def _judge_tied(case: Case, mine: Opinion) -> Verdict | None:
     meet. None where no entry changes, or something else is unusual.
     """
     near = list(islice(visit_neighbours(case), limits.TIED))
-    there = measure_slopes(beside := _step_aside(case), draw_directions(case, limits.SPARED))
+    there = measure_slopes(beside := step_aside(case), draw_directions(case, limits.SPARED))
     if len(near) < limits.TIED or there is None:
         return None
     if read(beside, [reverse(beside), there]).verdict != "agree":

@@ -27,12 +27,21 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.opinions.tape import Record, replay
 from gradcheck.values import Array, Numbers, Params
-from gradcheck.verdict.consult import VERDICTS, Verdict, consult, read
+from gradcheck.verdict.consult import (
+    VERDICTS,
+    Verdict,
+    consult,
+    judge_tied,
+    overrule,
+    read,
+    step_aside,
+)
 
 Piece = tuple[Record, Numbers]
 _ZERO: Array = np.zeros(())
 TOO_LONG = "more than {:,} operations: exact numbers would take long, floats judge it"
 UNSEEN = "a value was written behind the tape's back (`.data`): it is not on record"
+BESIDE = "only at this point and not beside it, where branches may meet"
 UNDECIDABLE = (GradcheckError, ArithmeticError, TypeError, ValueError, RuntimeError)
 
 
@@ -137,7 +146,18 @@ def _consult(case: Case, work: int, write: bool) -> Verdict:
         return consult(case, write=write)
     few = CONFIRMING if work > LONG_WORK else DIRECTIONS
     closed = Opinion("symbolic", abstains=TOO_LONG.format(EXACT_WORK))
-    return read(case, [reverse(case), closed, differences(case, directions=few)])
+
+    def ask(at: Case) -> Verdict:
+        return read(at, [reverse(at), closed, differences(at, directions=few)])
+
+    found = ask(case)
+    if found.verdict != "dissent":
+        return found
+    if tied := judge_tied(case, found.opinions["reverse"]):
+        return tied
+    beside = ask(step_aside(case)).verdict == "agree"  # what is wrong is wrong there too
+    odd = [each for each in found.entries if each.verdict == "dissent"]
+    return overrule(found, odd, "undecided", BESIDE) if beside else found
 
 
 def make_question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:

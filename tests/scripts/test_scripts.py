@@ -256,3 +256,10 @@ def test_a_lesson_shows_what_it_shows_with_pytorch(name):
         return
     assert their_error.startswith(our_error)
     assert alike(ours, theirs), (ours, theirs)
+
+
+def test_points_at_which_ramps_bend_are_no_dissent(tmp_path):
+    """Of three rows at zero what comes from either side is the same: only curvature differs."""
+    _, out, told = ran(written(tmp_path, OWN["points at which ramps bend"]), "--json")
+    found = [call["verdict"] for call in json.loads(out)["calls"]]
+    assert found == ["undecided", "dissent", "kink", "undecided"], told
