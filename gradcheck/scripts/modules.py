@@ -84,14 +84,20 @@ for name in ("RNN", "GRU", "LSTM"):
     made.forward = _run_stack  # type: ignore[method-assign]
 
 
-def _run_along(self: Value, x: Value) -> Value:
+def _share(row: str, x: Value, dim: int | None = None, **silent: Value) -> Value:
     """PyTorch's axis where none is said: the first of one or of three, else the second."""
-    axis = int(x.ndim not in (0, 1, 3)) if self.dim is None else self.dim
-    return TABLE[self.row](x, axis=axis)
+    return TABLE[row](x, axis=int(x.ndim not in (0, 1, 3)) if dim is None else dim)
 
 
+def _run_along(self: Value, x: Value) -> Value:
+    return _share(self.row, x, self.dim)
+
+
+FUNCTIONAL: dict[str, Value] = {"dropout": draw_dropout}
 for name, row in {"Softmax": "softmax", "LogSoftmax": "log_softmax"}.items():
-    enter(NN, name, row, dim=None).forward = _run_along  # type: ignore[arg-type, method-assign]
+    FUNCTIONAL[row] = partial(_share, row)
+    made = enter(NN, name, row, dim=None)  # type: ignore[arg-type]
+    made.forward = _run_along  # type: ignore[method-assign]
 
 
 class Uninitialized:

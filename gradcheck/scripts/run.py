@@ -47,7 +47,7 @@ NO_MPS: Params = {"is_available": lambda: False, "is_built": lambda: False}
 MODULES: Mapping[str, tuple[str, Params]] = {
     "torch": ("gradcheck", tensors.TORCH),
     "torch.nn": ("gradcheck.nn", modules.NN),
-    "torch.nn.functional": ("gradcheck.nn.functional", {"dropout": modules.draw_dropout}),
+    "torch.nn.functional": ("gradcheck.nn.functional", modules.FUNCTIONAL),
     "torch.nn.init": ("gradcheck.nn.init", INIT),
     "torch.nn.utils": ("gradcheck.nn.utils", {}),
     "torch.nn.parameter": ("gradcheck.nn", {}),
