@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
@@ -31,21 +31,12 @@ PATIENCE = 300  # seconds, for anything, on a busy machine
 
 
 def command(
-    room: Path,
-    out: str,
-    *more: str,
-    given: Sequence[str] = ("set.yaml", "form.csv"),
-    env: Mapping[str, str] | None = None,
+    room: Path, out: str, *more: str, env: Mapping[str, str] = os.environ
 ) -> "subprocess.Popen[bytes]":
     """`gradcheck grade` of what is given in a room, as a process group of its own."""
-    words = ["grade", *(str(room / name) for name in given), "-o", str(room / out), *more]
-    return subprocess.Popen(
-        [sys.executable, "-m", "gradcheck", *words],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        env=env,
-    )
+    given = (str(room / name) for name in ("set.yaml", "form.csv"))
+    words = ["grade", *given, "-o", str(room / out), *more]
+    return started("gradcheck", *words, where=room, env=env)
 
 
 def judged(directory: Path) -> int:

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,14 +66,21 @@ def spellings() -> list[tuple[Collection[str], str, str]]:
     A line that begins with @ has the inputs of the rows below it, with their shapes where those
     are known: `X=5x3`, `y=` of a single number.
     """
-    listed, inputs = [], ""
-    for line in lines("spellings"):
-        if line.startswith("@ "):
-            inputs = line[2:]
-            continue
+    listed = []
+    for inputs, line in lines_under("spellings"):
         typed, understood = line.split(" => ")
         listed.append((named(inputs), unhide(typed.strip()), understood.strip()))
     return listed
+
+
+def lines_under(name: str) -> Iterator[tuple[str, str]]:
+    """Each line of a table, after the names of the inputs above it."""
+    inputs = ""
+    for line in lines(name):
+        if line.startswith("@ "):
+            inputs = line[2:]
+        else:
+            yield inputs, line
 
 
 def named(inputs: str) -> Collection[str]:
@@ -90,11 +97,8 @@ def unhide(typed: str) -> str:
 
 def refused() -> list[tuple[Collection[str], int, str, str]]:
     """The inputs, the column of a fault, a typed text, and a phrase of what is said of it."""
-    listed, inputs = [], ""
-    for line in lines("refused"):
-        if line.startswith("@ "):
-            inputs = line[2:]
-            continue
+    listed = []
+    for inputs, line in lines_under("refused"):
         column, *typed, phrase = line.split(" | ")
         listed.append((named(inputs), int(column), " | ".join(typed).strip(), phrase.strip()))
     return listed
