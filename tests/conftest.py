@@ -36,6 +36,14 @@ def file(tmp_path):
     return write
 
 
+@pytest.fixture
+def uncollected():
+    """What is freed here is freed at once, not by the collector of garbage."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def warm():
     """Nurseries are forked from one that has imported everything; `cold` ones import again."""

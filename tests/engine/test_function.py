@@ -1,9 +1,9 @@
 """`Function`: forward and backward of the user's own, as in PyTorch."""
 
-import gc
 import weakref
 
 import numpy as np
+import pytest
 
 from gradcheck.engine import Function, tensor
 from tests.support.oracle import made, ours
@@ -20,6 +20,7 @@ def test_an_argument_that_is_returned_is_a_copy():
     assert (held.tolist(), y.tolist(), x.grad.tolist()) == ([1.0, 2.0], [2.0, 4.0], [10.0, 10.0])
 
 
+@pytest.mark.usefixtures("uncollected")
 def test_what_was_saved_dies_with_the_graph():
     """No reference cycle keeps saved tensors, not even saved outputs, alive."""
 
@@ -37,11 +38,7 @@ def test_what_was_saved_dies_with_the_graph():
             (y,) = ctx.saved_tensors
             return g * (1 - y * y)
 
-    gc.disable()
-    try:
-        y = Squashed.apply(tensor(np.ones(3), requires_grad=True))
-        value = weakref.ref(y._value)
-        del y
-        assert value() is None
-    finally:
-        gc.enable()
+    y = Squashed.apply(tensor(np.ones(3), requires_grad=True))
+    value = weakref.ref(y._value)
+    del y
+    assert value() is None

@@ -83,11 +83,6 @@ def test_a_hook_keeps_the_end_of_its_leaf():
 
 
 def test_later_is_later():
-    x = tensor(1.0, requires_grad=True)
-    y = x * 2.0
-    leaf = y.grad_fn.next_functions[0][0]
-    z = y * 2.0
-    assert leaf.order < y.grad_fn.order < z.grad_fn.order
     assert native.tick() < native.tick()
 
 

@@ -1,6 +1,5 @@
 """The tape itself: what it keeps, how long, how deep; the quick ways equal the long one."""
 
-import gc
 import threading
 import weakref
 
@@ -20,6 +19,7 @@ DEEP = 100_000
     [(lambda y: y * 1.0, DEEP), (lambda y: y.sin(), DEEP // 5), (lambda y: y[None][0], DEEP // 10)],
     ids=["product", "sine", "view"],
 )
+@pytest.mark.usefixtures("uncollected")
 def test_a_long_chain(grown, steps):
     """Up to a hundred thousand ops go forward and back, and are freed, without recursion."""
     x = tensor(0.5, requires_grad=True)
@@ -29,14 +29,11 @@ def test_a_long_chain(grown, steps):
     nodes = weakref.ref(y.grad_fn)
     y.backward()
     assert np.isfinite(x.grad.item())
-    gc.disable()
-    try:
-        del y
-        assert nodes() is None
-    finally:
-        gc.enable()
+    del y
+    assert nodes() is None
 
 
+@pytest.mark.usefixtures("uncollected")
 def test_a_long_chain_is_freed_before_backward():
     """Deleting an unused graph of a hundred thousand saved arrays overflows nothing."""
     x = tensor(np.ones(2), requires_grad=True)
@@ -44,12 +41,8 @@ def test_a_long_chain_is_freed_before_backward():
     for _ in range(DEEP):
         y = y * x
     first = weakref.ref(x._leaf())
-    gc.disable()
-    try:
-        del y
-        assert first() is None
-    finally:
-        gc.enable()
+    del y
+    assert first() is None
 
 
 def test_a_long_chain_differentiated_twice():
@@ -89,13 +82,10 @@ def _dies(make):
         "view": (lambda t: t[1:], False),
     }.values(),
 )
+@pytest.mark.usefixtures("uncollected")
 def test_nothing_is_kept_that_no_vjp_reads(make, freed):
     """An intermediate array dies unless a VJP will read it (or a view looks at it)."""
-    gc.disable()
-    try:
-        assert _dies(make)[0] == freed
-    finally:
-        gc.enable()
+    assert _dies(make)[0] == freed
 
 
 def test_backward_frees_what_was_saved():
@@ -111,17 +101,14 @@ def test_backward_frees_what_was_saved():
     assert value() is None
 
 
+@pytest.mark.usefixtures("uncollected")
 def test_a_leaf_is_freed_without_the_collector():
     """Tensor and accumulator do not hold each other."""
     x = tensor(np.ones(10), requires_grad=True)
     (x * 2).sum().backward()
     value = weakref.ref(x._value)
-    gc.disable()
-    try:
-        del x
-        assert value() is None
-    finally:
-        gc.enable()
+    del x
+    assert value() is None
 
 
 # -- the quick ways --------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """What a tensor is not: the compiled classes must refuse it, never read its memory as their own."""
 
-import gc
 import weakref
 from fractions import Fraction
 
@@ -79,19 +78,16 @@ def test_no_subclasses():
         type("Mine", (Tensor,), {})
 
 
+@pytest.mark.usefixtures("uncollected")
 def test_a_hook_does_not_keep_its_tensor():
     """Neither the tensor nor the graph behind it, when all else lets go."""
-    gc.disable()
-    try:
-        x = tensor([1.0, 2.0], requires_grad=True)
-        y = x * 2
-        y.register_hook(lambda g: None)
-        y.retain_grad()
-        gone = weakref.ref(y)
-        del y
-        assert gone() is None
-    finally:
-        gc.enable()
+    x = tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda g: None)
+    y.retain_grad()
+    gone = weakref.ref(y)
+    del y
+    assert gone() is None
 
 
 def test_a_tensor_where_numpy_wants_plain_numbers_is_refused():
