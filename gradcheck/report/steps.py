@@ -112,7 +112,7 @@ def _format_array(step: ChainStep) -> str:
 
 
 def _equate(name: str, formula: str, value: float) -> str:
-    shown = plain(value)
+    shown = plain(value + 0.0)  # no minus before zero
     return f"{name} = {formula}" if formula == shown else f"{name} = {formula} = {shown}"
 
 

@@ -365,13 +365,13 @@ class ParameterGroup(dict[str, Value]):
 
 def _restore(self: Optimizer, state_dict: Params) -> None:
     self.state.update(state_dict["state"])
-    self.lr = state_dict["lr"]
+    self.lr = state_dict["param_groups"][0]["lr"]
 
 
 OPTIM: Params = {"Adagrad": Adagrad, "AdamW": AdamW, "RMSprop": RMSprop}
 OPTIMIZERS: Params = {
     "param_groups": property(lambda self: [ParameterGroup(self)]),
-    "state_dict": lambda self: {"state": dict(self.state), "lr": self.lr},
+    "state_dict": lambda self: {"state": dict(self.state), "param_groups": [{"lr": self.lr}]},
     "load_state_dict": _restore,
 }
 

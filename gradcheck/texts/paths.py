@@ -21,6 +21,7 @@ from gradcheck.verdict.consult import Verdict
 
 Relation = tuple[sympy.Expr, str]
 TURNED = {">": "<", "<": ">"}
+TOGETHER = restrict_to_polynomials(sympy.together)
 
 
 def write_path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[str, PathForm]:
@@ -128,7 +129,7 @@ def find_domain(nodes: Iterable[Symbolic]) -> Iterator[Relation]:
                 continue
             at_bound = [arb(bound) if k == i else arb(1) for k in range(len(node.args))]
             inner = arg - number(Fraction(bound))
-            sign = find_sign(inner)
+            sign = find_sign(inner) or find_sign(TOGETHER(inner))
             if sign in ("+", "-") or (sign == "0+" and not row.undefined(*at_bound)):
                 continue
             given = node.args[i]

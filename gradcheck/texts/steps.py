@@ -108,9 +108,8 @@ def _write_numbers(run: RecordedRun, names: dict[Step, str], varying: set[Step])
     backward = []
     for step in (*reversed(tail), *_find_leaves(run)):
         if step in landed and step in varying:
-            text = " + ".join(
-                _write_term(writing, user, i, end) for user, i in _find_users(nodes, step)
-            )
+            terms = (_write_term(writing, user, i, end) for user, i in _find_users(nodes, step))
+            text = " + ".join(terms).replace("+ -", "- ")
             backward.append(ChainStep(f"d{end}/d{names[step]}", text, landed[step]))
     return Steps(tuple(forward), tuple(backward), left_out=len(nodes) - len(tail))
 
@@ -151,8 +150,10 @@ def _write_term(writing: Writing, user: Node, i: int, end: str) -> str:
     upstream = f"d{end}/d{writing.named[user]}"
     if slope == "1":
         return upstream
-    simple = not any(sign in slope for sign in (" + ", " - ", " > ", " < "))
-    return f"{upstream} * {slope if simple and slope[:1] != '-' else f'({slope})'}"
+    if any(sign in slope for sign in (" + ", " - ", " > ", " < ")):
+        return f"{upstream} * ({slope})"
+    size = slope.removeprefix("-")
+    return f"{'-' * (slope != size)}{upstream}{f' * {size}' * (size != '1')}"
 
 
 # -- arrays ----------------------------------------------------------------------------------------

@@ -52,6 +52,21 @@ def test_the_slope_of_a_power_of_e_has_no_logarithm():
     assert [step.text for step in steps.backward] == ["exp(v1)", "dvalue/dv1 * 3"]
 
 
+@pytest.mark.parametrize(
+    ("program", "line"),
+    [
+        ("log(x)/x", "dvalue/dv1 * 1/x - v1/x**2"),
+        ("exp(-x)", "-dvalue/dv1"),
+        ("sin(cos(x))", "-dvalue/dv1 * sin(x)"),
+        ("(x - sin(x))**2", "dvalue/dv1 * cos(x) + dvalue/dv2"),
+    ],
+)
+def test_a_minus_is_said_once(program, line):
+    """In front of a term: no bracket around a minus, and no plus before one."""
+    steps = walked(load_text(f"id: t\ninputs: {{x: 2.0}}\nprogram: {program}\n").problems[0])
+    assert steps.backward[-1].text == line
+
+
 def test_where_paths_meet_both_are_named():
     """A cotangent that came along two paths names both nodes, and is their sum."""
     found = walked(asked("(x * x.exp()).sum()"))
