@@ -55,8 +55,13 @@ def solidify(y: Value) -> Value:
 
 
 def widen(forward: Routine, values: tuple[Value, ...], params: Params, y: Value) -> Value:
-    """A forward value; float64 also where NumPy makes float16 of small integers."""
+    """A forward value; float64 also where NumPy makes float16 of small integers.
+
+    Raises TypeError for complex numbers.
+    """
     y = solidify(y)
+    if y.dtype.kind == "c":
+        raise TypeError(advice.COMPLEX)
     if y.dtype.kind != "f" or y.dtype.itemsize == 8 or not values:
         return y
     if any(np.result_type(v).kind not in "iub" for v in values):

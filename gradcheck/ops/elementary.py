@@ -174,15 +174,17 @@ def _map_by_flint(function: Callable[..., arb], pole: Callable[..., float]) -> R
 
     def middle(x: float, **params: Numbers) -> float:
         y = function(arb(x), **params)
-        if math.isfinite(x) and not y.is_finite():
+        if not (y.is_finite() or math.isnan(x)):
             raise ValueError("no number there")
-        return float(y.mid()) if math.isfinite(x) else math.nan
+        return float(y.mid())
 
     return _map_entries(middle, pole)
 
 
 def _pole_of_psi(x: float, n: int = 0) -> float:
     """PyTorch's sign of infinity at 0; where digamma jumps from one to the other, no number."""
+    if math.isinf(x):
+        return math.nan if x < 0 else 0.0 if n else x
     if n == 0:
         return math.nan if x else math.copysign(math.inf, -x)
     return math.inf if n % 2 else -math.inf

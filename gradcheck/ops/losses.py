@@ -194,7 +194,8 @@ def _share_out(g: Numbers, shape: tuple[int, ...], reduction: str) -> Numbers:
     axis = 0 if len(shape) == 1 else 1
     if reduction == "none":
         return np.expand_dims(g, axis)
-    return g / float(math.prod(shape) / shape[axis]) if reduction == "mean" else g
+    samples = float(math.prod(shape[:axis] + shape[axis + 1 :]))
+    return g / samples if reduction == "mean" else g
 
 
 nll_loss = op(
