@@ -117,7 +117,7 @@ unary(np.sinc, _sinc_slope, symbolic=Composed(_sinc), ball=arb.sinc_pi)
 
 unary(np.sinh, np.cosh, "sinh")
 unary(np.cosh, np.sinh, "cosh")
-unary(np.tanh, lambda y: 1 - y**2, "tanh", unseen=is_saturated)
+unary(np.tanh, lambda y: 1 - y * y, "tanh", unseen=is_saturated)
 unary(np.arcsinh, lambda x: 1 / np.sqrt(x**2 + 1), "asinh", school=("asinh",))
 unary(
     np.arccosh, lambda x: 1 / np.sqrt(x**2 - 1), "acosh", domain=Interval(1, inf),

@@ -59,6 +59,8 @@ def _ones(shape: Shape) -> Numbers:
 
 
 def count(shape: Shape, axis: Axis) -> float:
+    if axis is None:
+        return float(product(shape))
     return float(product(shape[k] for k in reduce_axes(shape, axis)))
 
 
