@@ -112,6 +112,9 @@ def list_stages(
     body = built.body if isinstance(built, ast.FunctionDef) else [built.body]
     every = [n for part in body for n in ast.walk(part)]
     asked = {id(inner) for n in every if _compares_words(n) for inner in ast.walk(n)}
+    # what is written into stays: to write into something else would change an argument
+    picked = (n for n in every if isinstance(n, ast.Subscript))
+    asked |= {id(n.value) for n in picked if isinstance(n.ctx, ast.Store)}
     nodes = [n for n in every if id(n) not in asked and (chosen is None or id(n) in chosen)]
     within = {id(inner): name for n in nodes for inner, name in _names_within(n)}
     found = [e for node in nodes for e in _edit_node(node, words, within.get(id(node), ""))]

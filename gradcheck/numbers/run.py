@@ -89,7 +89,7 @@ def refine(ask: Callable[[int], T], start: int) -> T:
     bits = start
     while True:
         try:
-            with precision(bits), heed_refusals(), change_settings(keyed=bits > start, ties=0):
+            with precision(bits), change_settings(keyed=bits > start, ties=0):
                 return ask(bits)
         except (Undecided, TooWide):
             if bits >= PATIENCE:

@@ -14,9 +14,11 @@ import numpy as np
 
 from gradcheck.documents.document import Passage
 from gradcheck.engine.advice import COMPLEX
+from gradcheck.engine.recording import MODE
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.language.kinds import KINDS
 from gradcheck.language.program import Span, Spans, list_frames
+from gradcheck.numbers.run import heed_refusals
 from gradcheck.opinions.limits import EPSILON, LINEAR
 from gradcheck.opinions.opinion import Case, Estimate
 from gradcheck.testing.copies import Coarse, Copies, read_kind
@@ -124,18 +126,20 @@ class Call:
         It runs as it is first; where that raises, a copy that fills buffers of the kind, and from
         then on.
         """
-        first: Exception | None = None
+        first, taken = None, MODE.taken
         if self.closed and kind != "float":
             raise TypeError(CLOSED)
         if kind == "float" or not self.filling:
             try:
-                return self._on(self.program, kind, inputs)
+                with heed_refusals():
+                    return self._on(self.program, kind, inputs)
             except (TypeError, ValueError) as error:
                 if kind == "float":
                     raise
-                first = error
+                first, MODE.taken = error, taken  # nothing was caught
         try:
-            value = self._on(self.program.copy(Copies(kind)), kind, inputs)
+            with heed_refusals():
+                value = self._on(self.program.copy(Copies(kind)), kind, inputs)
         except (TypeError, ValueError, AttributeError) as error:
             raise first or error from None
         self.filling.add(kind)

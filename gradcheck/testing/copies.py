@@ -183,17 +183,24 @@ class Copies:
         return [f for f in every if isinstance(f, FunctionType) and f.__code__ is code]
 
     @contextmanager
-    def moving_constants(self, names: Container[str]) -> Iterator[bool]:
-        """Every float that the copies find by one of some names is another; if there is one."""
+    def moving_constants(self, names: Container[str], kept: type | None = None) -> Iterator[bool]:
+        """Every float that the copies find by one of some names is another; if there is one.
+
+        Those of their modules, or what objects have `kept`, of a type: whole numbers are one more.
+        """
         held: dict[tuple[int, str], tuple[dict[str, Value], float]] = {}
         for was, made in self._made.values():
-            if isinstance(made, FunctionType) and made.__globals__ is not was.__globals__:
-                own = made.__globals__
-                for name in list_used(made.__code__):
-                    if name in names and type(own.get(name)) is float:
-                        held[id(own), name] = own, own[name]
+            own: Value = {}
+            if kept and made is not was and _has_attributes(made):
+                own = vars(made)
+            elif not kept and isinstance(made, FunctionType):
+                own = {} if made.__globals__ is was.__globals__ else made.__globals__
+            for name in own.keys() if kept else list_used(made.__code__) if own else ():
+                if name in names and type(own.get(name)) is (kept or float):
+                    held[id(own), name] = own, own[name]
         for (_, name), (own, value) in held.items():
-            own[name] = value * (1 + MOVED * (1 + crc32(name.encode()) % 8))
+            moved = value * (1 + MOVED * (1 + crc32(name.encode()) % 8))
+            own[name] = value + 1 if kept is int else moved
         try:
             yield bool(held)
         finally:
@@ -300,7 +307,7 @@ def list_used(code: CodeType) -> Iterator[str]:
 def list_called(run: Callable[[], object]) -> dict[CodeType, Params]:
     """What somebody's functions run, in the order in which they are called first.
 
-    With the floats that names hold where they end.
+    With the floats that names hold where they end, and the numbers that `self` keeps.
     """
     found: dict[CodeType, Params] = {}
 
@@ -308,10 +315,11 @@ def list_called(run: Callable[[], object]) -> dict[CodeType, Params]:
         if event == "call":
             found.setdefault(frame.f_code, {})
         elif event == "return":
+            local = frame.f_locals
+            kept = getattr(local.get("self"), "__dict__", {}).items()
             found[frame.f_code] = {
-                name: v
-                for name, v in frame.f_locals.items()
-                if isinstance(v, float) or read_kind(v) == "f"
+                **{name: v for name, v in local.items() if _is_number(v, float, "f")},
+                **{f"self.{name}": v for name, v in kept if _is_number(v, int | float, "fiub")},
             }
 
     if sys.getprofile() is None:  # somebody's profiler could not be put back
@@ -321,6 +329,12 @@ def list_called(run: Callable[[], object]) -> dict[CodeType, Params]:
         finally:
             sys.setprofile(None)
     return found
+
+
+def _is_number(value: Value, plain: Value, kinds: str) -> bool:
+    """A number or an array of some kinds; no `np.matrix`, of which `m[..., None]` ends NumPy."""
+    array = (read_kind(value) or "-") in kinds and not isinstance(value, np.matrix)
+    return array or isinstance(value, plain)
 
 
 # -- where single precision enters a program whose arguments are doubles ---------------------------

@@ -24,9 +24,17 @@ from gradcheck.opinions.limits import EPSILON, MENDED
 from gradcheck.opinions.tape import record
 from gradcheck.testing.budget import TimeBudget
 from gradcheck.testing.call import Call, draw_signed, find_file, grow, nudge, read_text
-from gradcheck.testing.copies import LONGEST, Copies, find_root, is_theirs, list_called, list_used
+from gradcheck.testing.copies import (
+    LONGEST,
+    Copies,
+    Kept,
+    find_root,
+    is_theirs,
+    list_called,
+    list_used,
+)
 from gradcheck.testing.judging import AskedPoint, Claim, compare, is_known
-from gradcheck.testing.program import UserProgram
+from gradcheck.testing.program import UserProgram, list_names
 from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import consult_few
 
@@ -206,36 +214,40 @@ def read_words(
     tree: ast.Module,
     value: Definition | None,
     cached: Sequence[str],
-    floats: Sequence[str],
+    floats: Params,
     *,
     pulls: bool,
 ) -> "SourceWords":
     """The names of a backward pass that stands in a tree, its short calls, parts of the value.
 
     What `pulls` has a cotangent first; its cache may have names. Those that hold `floats` are
-    likelier than numbers that count.
+    likelier than numbers that count; what an object keeps beside numbers is no factor.
     """
     from gradcheck.diagnosis.edits import NOBODY, SourceWords  # noqa: PLC0415
 
     code, built = source.function.__code__, source.built
     grown = {ast.unparse(n.value) for n in walk(built, ast.Attribute) if n.attr in GROWING}
     own = [n for n in code.co_varnames if n not in ("self", "cls", "ctx", *grown)]
-    own = own[:1] + sorted(own[1:], key=lambda name: name not in floats)
+    idle = {n for n, v in floats.items() if isinstance(v, float) and v in (0, 1)}  # change nothing
+    own = own[:1] + sorted(set(own[1:]) - idle, key=lambda n: (n not in floats, own.index(n)))
     every = [n for each in _list_classes(tree, built) for n in walk(each, ast.AST)]
     inside = [*ast.walk(built), *every]
     slopes = [n for n in every if isinstance(n, ast.Call) and SLOPE.search(ast.unparse(n.func))]
     calls = [*_list_short(walk(built, ast.Call)), *_list_short(walk(value, ast.Call | ast.BinOp))]
+    calls += _list_short([n for n in walk(built, ast.Subscript) if isinstance(n.ctx, ast.Load)])
     divisors = [n.right for n in walk(value, ast.BinOp) if isinstance(n.op, ast.Div)]
     picked: list[Value] = [n.slice for n in inside if isinstance(n, ast.Subscript)]
     picked += [key for n in inside if isinstance(n, ast.Dict) for key in n.keys]
     keys = dict.fromkeys([*(n.value for n in picked if _is_text(n)), *cached])
     functions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
+    texts = dict.fromkeys(_list_kept(built, every, own, list(keys)))
+    kept = [t for t in texts if "[" in t or t in floats or t[:5] != "self."]
     return SourceWords(
         own[0] if own and pulls else NOBODY,
         (*own, *code.co_freevars),
         (*calls, *_list_short(slopes)),
         tuple(dict.fromkeys(t for t in map(ast.unparse, divisors) if len(t) <= CALLED))[:MOST],
-        tuple(dict.fromkeys(_list_kept(built, every, own, list(keys)))),
+        tuple(t for t in kept if t not in idle),
         tuple(n for n in code.co_varnames[: code.co_argcount] if n in own),
         tuple(keys),
         tuple((n.name, len(n.args.args)) for n in functions),
@@ -298,6 +310,7 @@ class RepairSearch:
     floats: Mapping[CodeType, Params] = field(default_factory=dict)  # by what runs, their names
     constants: Set[str] = frozenset()  # names of the files that forward reads, and backward
     shared: bool = False  # whether forward runs what is edited
+    alone: Set[str] = frozenset()  # names that backward alone reads
 
     def run(self) -> SourceRepair | None:
         """The first edit that makes everything right: other code in a copy of a function.
@@ -455,8 +468,24 @@ class RepairSearch:
         """At a second point, at further shapes, and where the constants of the file are others."""
         if not (self.elsewhere and self._holds(self.elsewhere)):
             return False
-        with self.copies.moving_constants(self.constants):
-            return self._holds(self.otherwise)
+        for kept, asked in self.otherwise.items():
+            with self._move_constants(self.trial, self.copies, kept):
+                if not self._holds(asked):
+                    return False
+        return True
+
+    @contextmanager
+    def _move_constants(
+        self, program: UserProgram, copies: Copies, kept: type | None
+    ) -> Iterator[bool]:
+        """What a program of such copies puts back at every run is what was moved."""
+        was = program.kept
+        with copies.moving_constants(self.constants, kept) as some:
+            program.kept = Kept(program.forward, program.backward)
+            try:
+                yield some
+            finally:
+                program.kept = was
 
     @cached_property
     def copies(self) -> Copies:
@@ -473,6 +502,7 @@ class RepairSearch:
 
     def _pull(self, asked: AskedPoint) -> Value:
         assert asked.claim is not None
+        self.trial.kept.put_back()  # an edit before may have written into an array of the user's
         return asked.claim.run(self.trial, asked.call.fresh())
 
     def _functions(self) -> list[FunctionType]:
@@ -486,7 +516,7 @@ class RepairSearch:
         codes = list_called(lambda: self._pull(asked))
         self.floats = codes
         names = [{name for code in each for name in list_used(code)} for each in (right, codes)]
-        self.constants = names[0] & names[1]
+        self.constants, self.alone = names[0] & names[1], names[1] - names[0]
         every = [f for code in codes for f in self.copies.functions(code) if is_theirs(f)]
         every = [f for f in every if find_root(f.__globals__.get("__name__", "")) != OURS]
         test = next((f for f in every if f.__code__ not in right), None)
@@ -506,15 +536,22 @@ class RepairSearch:
         return [found for there in every for found in self._ask(there, rng)]
 
     @cached_property
-    def otherwise(self) -> list[AskedPoint]:
-        """The claim where constants that forward reads too are others, if there are any.
+    def otherwise(self) -> dict[type | None, list[AskedPoint]]:
+        """The claim where constants that forward reads too are others, of files and of objects.
 
-        `(1 - p) ** (GAMMA - 1)` is no `(p - 1) ** (GAMMA - 1)`, though at 2 all but the sign is.
+        `(1 - p) ** (GAMMA - 1)` is no `(p - 1) ** (GAMMA - 1)`, though at 2 all but the sign is. So
+        is what objects keep, unless backward alone reads some of it, which may be made of the rest.
         """
-        copies = Copies()
-        call = replace(self.every[0].call, program=self.program.copy(copies), beside=True)
-        with copies.moving_constants(self.constants) as some:
-            return list(self._ask(call, np.random.default_rng(3))) if some else []
+        found: dict[type | None, list[AskedPoint]] = {}
+        for kept in (None, float, int):
+            copies = Copies()
+            call = replace(self.every[0].call, program=self.program.copy(copies), beside=True)
+            with copies.moving_constants(self.alone, float) as made:
+                unsure = kept and made
+            with self._move_constants(call.program, copies, kept) as some:
+                asked = self._ask(call, np.random.default_rng(3)) if some and not unsure else ()
+                found[kept] = list(asked)
+        return found
 
     def _ask(self, there: Call, rng: np.random.Generator) -> Iterator[AskedPoint]:
         try:
@@ -524,10 +561,16 @@ class RepairSearch:
             case, claim = there.case(self.every[0].case.seed, c), Claim(there, {}, c)
             asked = AskedPoint(there, case, claim, consult_few([case], True)[0])
             if asked.verdict.verdict == "agree" or is_known(asked):
-                there.by_name(claim.run(there.program, there.fresh()))  # it may refuse the point
-                yield asked
+                came = there.by_name(claim.run(there.program, there.fresh()))  # it may refuse
+                if self._is_shaped(there, came) or not self._is_shaped(self.every[0].call):
+                    yield asked
         except Exception:  # noqa: BLE001 - a function may refuse any point
             return
+
+    def _is_shaped(self, call: Call, found: Params | None = None) -> bool:
+        """Whether gradients have their arguments' shapes: not all, where a program writes one."""
+        given = self.claim.gradients if found is None else found
+        return all(np.shape(given[n]) == np.shape(call.args[i]) for n, i in call.placed.items())
 
     def _holds(self, points: Sequence[AskedPoint]) -> bool:
         try:
@@ -554,9 +597,12 @@ class RepairSearch:
         if self.program.way.behind == "cache":
             cache = self.trial.run(self.every[0].call.fresh())[-1]
             cached = [k for k in cache if isinstance(k, str)] if isinstance(cache, dict) else []
-        tree, pulls = self._tree(source.function), self.claim.cotangent is not None
-        floats = [*self.floats.get(source.function.__code__, ())]
-        return read_words(source, tree, value, cached, floats, pulls=pulls)
+        held, call = self.floats.get(source.function.__code__, {}), self.every[0].call
+        first_name = next((n for n in list_names(source.function) if n != "self"), "")
+        is_argument = any(np.array_equal(held.get(first_name, ()), call.args[i]) for i in call.wrt)
+        pulls = self.claim.cotangent is not None and not is_argument
+        tree = self._tree(source.function)
+        return read_words(source, tree, value, cached, held, pulls=pulls)
 
     def _tree(self, function: Value) -> ast.Module:
         file = find_file(function)

@@ -635,6 +635,46 @@ def test_words_that_are_compared_are_no_mathematics():
     assert not any("mode" in line for line in said)
 
 
+class Cone:
+    """What a statistician writes: the value and its gradient, of two coordinates."""
+
+    def __init__(self, power=1.0, data=X):
+        self.power, self.data, self.faces = power, data, data.view(np.matrix)
+
+    def distance(self, x):
+        return -(np.linalg.norm(x) ** self.power), -x * (x @ x) ** (self.power - 1)
+
+    def twice(self, x):
+        return (0.5 / len(self.data)) * np.sum((self.data @ x) ** 2)
+
+    def twice_slope(self, x):
+        slope = self.data.T @ (self.data @ x)
+        slope *= 2.0 / len(self.data)
+        return slope
+
+    def pair(self, x):
+        return x[0] ** 2 * x[1], np.array([x[0] * x[1], x[0] ** 2])
+
+
+def test_what_an_object_keeps_is_neither_changed_nor_special():
+    """`self.power` is 1, where a wrong exponent has many fixes; an edit may write into the data."""
+    cone, was = Cone(), X.copy()
+    said = check(cone.distance, X[0, :2], gradient=True).message
+    assert "norm(x)" not in said
+    with pytest.raises(GradientError) as raised:
+        assert_gradient(cone.twice, X[0], gradient=cone.twice_slope)
+    assert raised.value.result.repair.lines[1:] == [
+        "  - slope *= 2.0 / len(self.data)",
+        "  + slope *= 1.0 / len(self.data)",
+    ]
+    assert np.array_equal(X, was)
+
+
+def test_a_shape_that_is_written_in_a_program_is_not_grown():
+    found = check(Cone().pair, X[0, :2], gradient=True)
+    assert "2 * x" in found.repair.lines[2]
+
+
 @pytest.mark.parametrize("shape", [(0, 3), (2, 0)])
 def test_an_argument_without_entries_cannot_grow(shape):
     back = lambda g, x, w: (g.sum() * np.ones_like(x), 3 * g * w)
