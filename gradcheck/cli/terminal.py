@@ -1,29 +1,24 @@
-"""The problem files that are named on the command line."""
+"""The problem files that are named on the command line, and what is printed on."""
 
+import os
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
+from rich.console import Console
+from rich.text import Text
 
 from gradcheck.cli.group import MALFORMED, explain, suggest
 from gradcheck.documents import STDIN
 from gradcheck.errors import GradcheckError
 from gradcheck.language.vocabulary import join_names, suggest_nearest
+from gradcheck.report.figures import escape_controls
+from gradcheck.report.tables import ENDLESS, indent
 
 if TYPE_CHECKING:
     from gradcheck.problem import Problem, ProblemSet
-
-import os
-from collections.abc import Mapping
-from typing import IO
-
-from rich.console import Console
-from rich.text import Text
-
-from gradcheck.report.figures import escape_controls
-from gradcheck.report.tables import ENDLESS, indent
 
 PROBLEM_ENDINGS = (".yaml", ".yml", ".json")
 

@@ -104,20 +104,15 @@ def fill(  # noqa: PLR0917 - an export, and what goes into it
 
 def write_gradebook(platform: str, title: str, points: Mapping[str, float], possible: float) -> str:
     """A gradebook without an export: one that the platform can match by the students' names."""
+    most = format_points(possible)
     if platform == "canvas":
-        head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", title]
-        rows = [["Points Possible", "", "", "", "", format_points(possible)]]
-        rows += [
-            ["", "", "", disarm_formula(name), "", format_points(got)]
-            for name, got in points.items()
-        ]
+        rows = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", title]]
+        rows += [["Points Possible", "", "", "", "", most]]
+        rows += [["", "", "", name, "", format_points(got)] for name, got in points.items()]
     else:
-        head = ["Email address", "Grade", "Maximum Grade"]
-        most = format_points(possible)
-        rows = [[disarm_formula(name), format_points(got), most] for name, got in points.items()]
-    return "".join(
-        f"{write_cells(row, texts=0)}\r\n" for row in [[disarm_formula(h) for h in head], *rows]
-    )
+        rows = [["Email address", "Grade", "Maximum Grade"]]
+        rows += [[name, format_points(got), most] for name, got in points.items()]
+    return "".join(f"{write_cells(row)}\r\n" for row in rows)
 
 
 class _Export:

@@ -36,7 +36,7 @@ def make_line(judgement: Judgement, source: str) -> dict[str, Any]:
         "student": judgement.student,
         "problem": judgement.problem,
         "part": judgement.part,
-        "answer": _strip_value(judgement.answer),
+        "answer": strip_value(judgement.answer),
         "understood": judgement.understood or None,
         "verdict": judgement.verdict,
         "score": judgement.score,
@@ -70,12 +70,12 @@ def restrict(full: Mapping[str, Any], feedback: str) -> dict[str, Any]:
     return line
 
 
-def _strip_value(value: Any) -> Any:
+def strip_value(value: Any) -> Any:
     """What was typed, as JSON can say it: other numbers and strange keys become texts."""
     if isinstance(value, dict):
-        return {str(key): _strip_value(entry) for key, entry in value.items()}
+        return {str(key): strip_value(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_strip_value(entry) for entry in value]
+        return [strip_value(entry) for entry in value]
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else str(value)
     return value if value is None or isinstance(value, str | int) else str(value)

@@ -217,13 +217,9 @@ def _collect_facts(problem: Problem) -> dict[str, Any]:
         "mathml": as_mathml(formula),
         "program": problem.program.source.strip(),
         "given": list(_describe_inputs(problem, bool(as_mathml(formula)))),
-        "parts": [(_name_answer(problem, part.name), _describe_part(problem, part))
-                  for part in problem.parts],
+        "parts": [(problem.id if len(problem.parts) == 1 else f"{problem.id}.{part.name}",
+                   _describe_part(problem, part)) for part in problem.parts],
     }  # fmt: skip
-
-
-def _name_answer(problem: Problem, part: str) -> str:
-    return problem.id if len(problem.parts) == 1 else f"{problem.id}.{part}"
 
 
 def _describe_part(problem: Problem, asked: Part) -> str:

@@ -10,10 +10,10 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from gradcheck.errors import underline
 from gradcheck.problem import Problem
 from gradcheck.problem.record import ERROR
 from gradcheck.report.figures import SHOWN_ENTRIES, nest, plain
+from gradcheck.report.judgements import strip_value
 from gradcheck.report.tables import TextTable, indent
 from gradcheck.report.verdicts import (
     MEANINGS,
@@ -21,6 +21,7 @@ from gradcheck.report.verdicts import (
     STYLES,
     dump_part,
     format_place,
+    list_suspect,
     render_gradients,
     render_head,
     write_summary,
@@ -192,8 +193,7 @@ def _render_events(reference: Reference) -> RenderableType:
         said = event.verdict.verdict
         value = _format_short(reference.trace.calls[event.call.number].value, 10)
         table.add(event.label, value, ", ".join(event.names) or "-", Text(said, STYLES[said]))
-    if len(listed) > MOST_EVENTS:
-        table.add(f"... {len(listed) - MOST_EVENTS} more")
+    table.count_more(len(listed) - MOST_EVENTS)
     if not several:
         return table
     summary = write_summary([e.verdict.verdict for e in reference.events], "backward calls")
@@ -219,8 +219,7 @@ def _render_ledger(reference: Reference) -> TextTable:
         name = entry.leaf.name if entry.verb == "step" else f"{entry.leaf.name}.grad"
         amount = "" if entry.amount is None else _format_short(entry.amount, 10)
         table.add(VERBS[entry.verb], name, by, amount, _format_short(entry.total, 10))
-    if len(reference.trace.entries) > MOST_LINES:
-        table.add(f"... {len(reference.trace.entries) - MOST_LINES} more")
+    table.count_more(len(reference.trace.entries) - MOST_LINES)
     return table
 
 
@@ -228,9 +227,7 @@ def _list_remarks(problem: Problem, reference: Reference) -> Iterator[str]:
     """Why an event is not agreed, its suspect, and PyTorch's warnings."""
     for event in _list_odd(reference.events)[:MOST_EVENTS]:
         yield from _list_reasons(event.label, event)
-        for suspect in event.verdict.suspects[:1]:
-            yield f"first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
-            yield from underline(problem.program.source, suspect.span)
+        yield from list_suspect(problem, event.verdict)
     if reference.trace.drawn:
         yield DRAWN
     yield from (f"PyTorch warns: {note}" for note in reference.trace.notes)
@@ -245,7 +242,7 @@ def write_training_line(problem: Problem, reference: Reference) -> str:
         name: {
             "verdict": reference.verdict,
             "closed_form": None,
-            "answer": _to_json(to_json(value)),
+            "answer": strip_value(to_json(value)),
         }
         for name, value in trace.values.items()
     }
@@ -275,9 +272,3 @@ def _write_event(event: JudgedPass, value: Any, written: bool) -> dict[str, Any]
     if written and known:
         found["parts"] = {name: dump_part(event.written, name) for name in event.verdict.parts}
     return found | ({"notes": list(event.verdict.notes)} if event.verdict.notes else {})
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_to_json(each) for each in value]
-    return str(value) if isinstance(value, float) and not np.isfinite(value) else value

@@ -165,6 +165,11 @@ class TextTable:
         """One more row; cells that are left out are empty."""
         self.rows.append((*cells, *[""] * (len(self.heads) - len(cells))))
 
+    def count_more(self, more: int) -> None:
+        """Say how many rows are left out, if any."""
+        if more > 0:
+            self.add(f"... {more} more")
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | Text]:
         """The table, or its rows as paragraphs where its columns would be cut."""
         table = self._table()

@@ -166,8 +166,7 @@ def make_opinions_table(
             cells = [_format_cell(verdict.opinions[o], name, index, entry) for o in ORDER]
             label = name_derivative(name) + format_index(index)
             table.add(label, *cells, Text(said, style=STYLES[said]))
-        if len(indices) > ENTRIES:
-            table.add(f"... {len(indices) - ENTRIES} more")
+        table.count_more(len(indices) - ENTRIES)
     return table
 
 
@@ -230,10 +229,8 @@ def _list_findings(problem: Problem, verdict: Verdict) -> Iterator[RenderableTyp
     for entry in verdict.entries[:ENTRIES]:
         words = f"{format_place(entry)}: {entry.why}{_explain_kink(verdict, entry)}"
         yield indent(Text(words, style="dim"), 2)
-    for suspect in verdict.suspects[:1]:
-        yield indent(Text(f"first op whose own rule is off: {suspect.op}, cell {suspect.cell}"), 2)
-        for line in underline(problem.program.source, suspect.span):
-            yield Text(line)
+    for k, line in enumerate(list_suspect(problem, verdict)):
+        yield Text(line) if k else indent(Text(line), 2)
     for name, opinion in verdict.opinions.items():
         if opinion.abstains:
             yield indent(Text(f"{HEADS[name]} abstains: {opinion.abstains}", style="dim"), 2)
@@ -241,6 +238,13 @@ def _list_findings(problem: Problem, verdict: Verdict) -> Iterator[RenderableTyp
     for note in verdict.notes:
         if not any(reason in note for reason in reasons):
             yield indent(Text(note, style="dim"), 2)
+
+
+def list_suspect(problem: Problem, verdict: Verdict) -> Iterator[str]:
+    """The first op whose own rule is off, and where it stands in the program."""
+    for suspect in verdict.suspects[:1]:
+        yield f"first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
+        yield from underline(problem.program.source, suspect.span)
 
 
 def format_place(entry: Entry) -> str:
