@@ -5,6 +5,7 @@ leave a truncation error that the two one-sided slopes bound, and a kink, a jump
 tangent shows in how they change from one step to the next.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -126,6 +127,10 @@ class _Line:
     def slopes(self, k: int) -> Pair:
         return self.slope(k, -1), self.slope(k, 1)
 
+    def rise(self, k: int) -> float:
+        """How far the value on the right is above that on the left."""
+        return middle(sum(self.slopes(k), arb(0)) * self.size * arb(2) ** -k)
+
     def diverges(self, side: int) -> bool:
         """Whether one side's slope keeps changing as the step shrinks (x log x at 0)."""
         far, mid, near = (self.slope(k, 2 * side - 1) for k in self.steps)
@@ -169,6 +174,8 @@ def _fit_parabola(line: _Line, fine: Pair) -> arb | None:
     if not far.is_finite() or abs(gap).mid() > close or _is_growing(right, far):
         return None
     off = abs(far - central - gap * arb(2) ** (line.steps[2] - line.steps[1] - 1))
+    if _is_noise(off, central, far):
+        return None
     bar = abs(gap).mid() + gap.rad() + 2 * (off.mid() + off.rad())
     return arb(central.mid(), central.rad() + bar)
 
@@ -194,21 +201,30 @@ def _join_sides(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | Non
     if gap.mid() > close or any(map(_is_growing, fine, coarse)):
         return _name_break(line, coarse, fine)
     change = abs(central - before)
+    if _is_noise(change, central, before):
+        return arb(0, math.inf), None
     bar = gap.mid() + gap.rad() + 2 * (change.mid() + change.rad())
     return arb(central.mid(), central.rad() + bar), None
+
+
+def _is_noise(change: arb, near: arb, far: arb) -> bool:
+    """Whether a slope neither settles nor vanishes as the step shrinks: waves shorter than it."""
+    return bool(change > abs(near) / 4 and abs(near) > abs(far) / 64)
 
 
 def _is_growing(near: arb, far: arb) -> bool:
     return bool(abs(near) > 2 * abs(far) and abs(far).mid() > 0)
 
 
-def _name_break(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope]:
+def _name_break(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None]:
     """A kink, a jump or a vertical tangent: told by how the slopes grow as the step shrinks."""
     ratio = arb(2) ** (line.steps[2] - line.steps[1])
     left, right = map(_settle, fine, coarse)
     sizes = [(abs(now).mid(), abs(was).mid()) for now, was in zip(fine, coarse, strict=True)]
     if any(now > was * ratio / 2 for now, was in sizes if was > 0):
-        rise = middle((fine[1] + fine[0]) * line.size * arb(2) ** -line.steps[2])
+        rise, closer = (line.rise(k) for k in (line.steps[2], 2 * line.steps[2]))
+        if abs(closer) < abs(rise) / 2:  # waves shorter than the step
+            return arb(0, math.inf), None
         return arb.nan(), Slope("jump", np.nan, np.nan, f"the value jumps by {rise:.6g}")
     if any(now > 2 * was for now, was in sizes if was > 0) or any(map(line.diverges, (0, 1))):
         return arb.nan(), Slope("vertical", left, right, "vertical tangent")

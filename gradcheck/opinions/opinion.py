@@ -194,6 +194,9 @@ class Directions:
         return cls(along, estimate(balls), kinds)
 
 
+UNDERFLOWS = 1e-140  # of a length: squares of so small terms are none
+
+
 def multiply_along(
     along: Params, gradients: Mapping[str, Estimate], relative: float = 0.0
 ) -> Estimate:
@@ -210,6 +213,9 @@ def multiply_along(
         rows, g = u.reshape(len(u), -1), gradients[name]
         terms = rows * g.value.reshape(-1)
         length = np.sqrt(np.einsum("ij,ij->i", terms, terms))
+        if np.any(length < UNDERFLOWS):
+            size = np.max(np.abs(terms), initial=0.0) or 1.0
+            length = size * np.sqrt(np.einsum("ij,ij->i", terms / size, terms / size))
         found, bars = found + terms.sum(axis=1), bars + PRODUCT * length
         bars += np.abs(rows, out=terms) @ g.error.reshape(-1)
         longest = np.maximum(longest, length) if relative else 0.0

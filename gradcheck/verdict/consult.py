@@ -204,7 +204,7 @@ def read(
         grave = _find_gravest((), parts, "undecided")
         broken = tuple(e for part in parts.values() for e in part.entries if e.verdict != "kink")
         return Verdict(grave, value, parts, by_name, broken)
-    values = {o.name: o.value for o in given if o.value is not None}
+    values = _collect_values(given)
     scale, slope = _measure_sizes(case, given)
     parts = {name: _judge_part(name, given, slope) for name in case.parts}
     entries = (
@@ -229,6 +229,17 @@ def _compare_along(
     }
     scale = Scale(max(e.largest for e in slopes.values()))
     return compare_entries("", slopes, asked.directions.kinds, scale)
+
+
+def _collect_values(given: Sequence[Opinion]) -> dict[str, Estimate]:
+    """What each says of the value: plain floats round on their way as reverse mode's do."""
+    values = {o.name: o.value for o in given if o.value is not None}
+    mine, plain = values.get("reverse"), values.get("differences")
+    scanned = any(o.name == "differences" and o.method.startswith("scanned") for o in given)
+    if scanned and mine is not None and plain is not None and mine.shape == plain.shape:
+        bars = np.maximum(plain.error, mine.error)
+        values["differences"] = opinion.estimate(plain.value, bars)
+    return values
 
 
 def _is_lone(opinions: Sequence[Opinion]) -> bool:

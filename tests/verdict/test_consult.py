@@ -159,6 +159,19 @@ def test_a_function_may_hold_values_constant_in_its_own_forward():
     assert consult(case(lambda x: np.sum(Square.apply(x)), x=[1.0, 2.0])).verdict == "dissent"
 
 
+@pytest.mark.parametrize("program", ["sin(1e30*x)", "sin(1e300*x)", "x**2 * sin(1e30/x)"])
+def test_waves_shorter_than_a_step_are_neither_slope_nor_jump(program):
+    asked = make_question(program, ["x=1"])
+    found = consult(asked.case(draw_given_point(asked)))
+    assert found.verdict == "undecided"
+
+
+def test_small_slopes_along_directions_keep_their_bars():
+    """Squares of 1e-252 are none."""
+    x = np.resize([0.1, -0.2, 0.3, -0.4], 280)
+    assert consult(case(np.prod, x=x)).verdict == "agree"
+
+
 @pytest.mark.parametrize(
     ("program", "x"),
     [
