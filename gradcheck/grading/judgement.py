@@ -83,7 +83,7 @@ class Judgement:
 
     `variant` are the values that are drawn for the student, where the problem has choices.
     `follows` is the part from whose own wrong gradient this one is what the chain rule makes,
-    `line` the first line of working that does not hold, `formula` the answer as it is read.
+    `line` the first line of working that does not hold, `ready` the answer as it is read.
     """
 
     student: str
@@ -102,7 +102,12 @@ class Judgement:
     variant: Params = field(default_factory=dict)
     follows: str = ""
     line: int | None = None
-    formula: Formula | None = field(default=None, repr=False, compare=False)
+    ready: Readings | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def formula(self) -> Formula | None:
+        """The one formula that the answer is."""
+        return self.ready.formula if self.ready is not None else None
 
     @property
     def named(self) -> bool:

@@ -52,7 +52,7 @@ def judge(
     for other in list_other_readings(formula):
         found = _judge_as_it_stands(key, part, other, student, diagnose=unnamed)
         if found.verdict == "right" or found.named:
-            return replace(found, answer=answer, formula=formula)
+            return replace(found, answer=answer, ready=judged.ready)
     for again in with_other_brackets(key, part, formula) if kind or diagnose else ():
         read = replace(formula, tree=again.tree, doubts=())
         if _judge_as_it_stands(key, part, read, diagnose=False).verdict == "right":
@@ -106,7 +106,7 @@ def _judge_as_it_stands(
         _refuse_the_answer_itself(key, part, ready)
     except TextError as error:
         return conclude("invalid", str(error))
-    base = conclude("", *ready.notes, understood=ready.understood, formula=ready.formula)
+    base = conclude("", *ready.notes, understood=ready.understood, ready=ready)
     if ready.plain:
         return base.conclude("wrong", "a number or a formula is due, no other kind of value")
     if ready.formula is not None and not ready.lines:
@@ -158,13 +158,14 @@ SHOWN = 200  # characters of a program that is too long to be read
 class OutputRead:
     """An answer as a value, the half unit of each typed digit, and how it is echoed.
 
-    `ready` is a formula that mentions names: a function of the inputs.
+    `varies` says that it mentions names: a function of the inputs.
     """
 
     value: Output
     half: Value
     understood: str
     ready: Readings | None = None
+    varies: bool = False
     remarks: tuple[str, ...] = ()
 
 
@@ -174,8 +175,6 @@ def judge_output(base: Judgement, key: Key, part: Part, answer: Value, diagnose:
     if part.form == "program":
         found = judge_program(key.run, part, base.answer, lambda: key.elsewhere, diagnose=diagnose)
         return _conclude(replace(base, answer=_clip(base.answer)), key, found, diagnose)
-    with suppress(TextError):
-        base = replace(base, formula=key.read(part, answer).formula)
     try:
         read = read_output(key, part, answer)
     except TextError as error:
@@ -183,7 +182,8 @@ def judge_output(base: Judgement, key: Key, part: Part, answer: Value, diagnose:
     except GradcheckError as error:
         found = Comparison("wrong", remarks=(f"the answer cannot be evaluated: {error}",))
         return _conclude(base, key, found, diagnose)
-    question, ready = key.gradient(part), read.ready
+    base = replace(base, ready=read.ready)
+    question, ready = key.gradient(part), read.ready if read.varies else None
     due, noise = key.run.trace.values[part.name], key.run.noise[part.name]
     found = compare_values(read.value, due, noise, read.half)
     if ready is not None and question is not None and question.exact:
@@ -271,7 +271,7 @@ def _diagnose(key: Key, part: Part, read: OutputRead, question: Key | None) -> D
     """
     assert key.run is not None
     slack = float(np.max(read.half, initial=0.0)) if isinstance(read.value, np.ndarray) else 0.0
-    if read.ready is None:
+    if not read.varies or read.ready is None:
         said = key.run.explain(part.name, read.value, slack)
         if question is None or not question.single or not isinstance(read.value, np.ndarray):
             return said
@@ -283,7 +283,7 @@ def _diagnose(key: Key, part: Part, read: OutputRead, question: Key | None) -> D
             return said
         values = [find_floats(read.ready.at(spot)) for spot in question.spots[:DIAGNOSTIC]]
     found = explain(question.mistaken, question.problem.parts[0].name, values, slack=slack)
-    if not found.hypotheses or read.ready is not None:
+    if not found.hypotheses or read.varies:
         return found if found.hypotheses else said
     ids = {hypothesis.ids for hypothesis in found.hypotheses}
     more = [each for each in said.hypotheses if each.ids not in ids]
@@ -339,15 +339,15 @@ def _read(key: Key, part: Part, due: Output, answer: Value) -> OutputRead:
     ready = key.read(part, answer)
     if ready.plain:
         value: Value = ready.read.value  # type: ignore[union-attr]
-        return OutputRead(value if isinstance(value, bool | str) else None, 0.0, str(value))
+        return OutputRead(value if isinstance(value, bool | str) else None, 0.0, str(value), ready)
     values = find_floats(ready.at(Spot(key.problem, key.points[0])))
     if values is None:
         raise GradcheckError("it has no finite value")
     half = np.array([0.0 if h is None else float(h) for h in ready.half_units.flat])
     halves = np.broadcast_to(half.reshape(ready.half_units.shape), values.shape)
     echoed = ready.understood if ready.formula else str(values.tolist())
-    function = ready if ready.names & key.scope.inputs.keys() else None
-    return OutputRead(values, halves, echoed, function, ready.notes)
+    varies = bool(ready.names & key.scope.inputs.keys())
+    return OutputRead(values, halves, echoed, ready, varies, ready.notes)
 
 
 def _read_shape(answer: Value) -> tuple[int, ...] | None:

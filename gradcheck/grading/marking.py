@@ -305,9 +305,11 @@ def follow(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement 
 
     Nothing follows where there is no number at a point, or no shape that fits.
     """
+    if judged.ready is None:
+        return None
     try:
         wrong = [w for name in answer.beside if (w := _find_wrong(key, name, answer.beside))]
-        own = AnsweredPart(key, part.name, key.read(part, answer.answer))
+        own = AnsweredPart(key, part.name, judged.ready)
         for count in range(len(wrong), 0, -1):  # who got back on the track went on from earlier
             used = wrong[:count]
             exact = own.varies and all(each.varies for each in used)
@@ -325,10 +327,12 @@ def follow(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement 
 
 def _find_wrong(key: Key, name: str, given: Params) -> AnsweredPart | None:
     part = key.problem.part(name)
-    judged = judge(key, part, given[name], diagnose=False) if part else None
-    if part is None or judged is None or judged.verdict not in WRONG:
+    if part is None:
         return None
-    claim = AnsweredPart(key, name, key.read(part, given[name]))
+    judged = judge(key, part, given[name], diagnose=False)
+    if judged.verdict not in WRONG or judged.ready is None:
+        return None
+    claim = AnsweredPart(key, name, judged.ready)
     own = gather_among(key.problem, name, given)
     follows = follow(key, part, own, judged) if isinstance(own, Among) else None
     return None if claim.ready.plain else replace(claim, follows=follows.follows if follows else "")
