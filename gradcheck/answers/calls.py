@@ -119,6 +119,8 @@ class Calls(Operands):
         """`np.sin`, `torch.special.erf`."""
         self.at += 4 if self.sees(*SUBMODULES, ahead=2) and self.sees(".", ahead=3) else 2
         meaning = self.meaning(self.look())
+        if self.sees("newaxis"):
+            return self.node(ast.Constant(None), self.step().start)
         if not meaning or meaning.kind == "name":
             raise self.unknown()
         return self.word()

@@ -49,12 +49,12 @@ PARTING = BELOW | as_set("let set then sei dann soit alors sia allora and und et
 AT_POINT = as_set("at for when where with if bei für mit wenn en pour per")
 IS = as_set("is are equals gives ist lautet est vaut es è é :")
 DERIVATIVES = as_set("derivative gradient slope ableitung dérivée derivada derivata")
-THEREFORE = as_set("so thus hence therefore get gets obtain yields")
+THEREFORE = as_set("so thus hence therefore get gets obtain yields simplifies becomes")
 """Between two formulas what ⇒ is."""
 REASONS = as_set("since because weil denn")
 OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | THEREFORE | REASONS | {",", ";", "\n"}
 """Where none of these is, a text is one formula and words."""
-PARTS = frozenset([",", ";", ":", "\n"])
+PARTS = frozenset([",", ";", ":", ".", "\n"])
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
 NEGATIONS = as_set("not never nicht kein keine pas non no isn doesn cannot wrong incorrect false")
 HARMLESS = re.compile(r"\b(?:not|no) (?:yet |fully |further )?(?:simplif\w+|expanded|sure|idea) ")
@@ -79,9 +79,10 @@ OF = re.compile(
 UNFINISHED = as_set("if when else otherwise elif or oder ou")
 """Half of a case, or one formula of two."""
 MARKER = re.compile(
-    r"(?:(?P<said>[^\W\d]{2,}) )?(?:[a-iA-I]|[ivxIVX]{2,4}|\d{1,2}(?: [a-h])?) \) "
+    r"(?:[a-iA-I]|[ivxIVX]{2,4}|\d{1,2}(?: [a-h])?) \) "
     r"|\( (?P<letter>[a-ivA-I]|[ivxIVX]{2,4}) \) (?=\w|[\\(\[])"
-    r"|(?P<numbered>\d{1,2}\. (?=\.?\d)|(?P<task>[^\W\d]+) \d{1,2}\. )"
+    r"|(?P<numbered>\d{1,2}\. (?=\.?\d))|(?P<counted>\d{1,2} : )"
+    r"|(?P<task>[^\W\d]+) (?:\. )?\d{1,2}(?:\.| [:)]) "
 )
 OPERATOR = re.compile(
     r"\\frac\{d\^?\d?\w*\}\{d\w+(?:\^\d|\^\{\d\})?\}.*|\\frac\{∂.*"
@@ -270,8 +271,11 @@ class Outline:
         marker = found[0].count(" ") if found else 0
         if not found or marker >= len(tokens):
             return tokens
-        said = found["letter"] or found["said"] or found["task"]
+        said = found["letter"] or found["task"]
         named = said and self.words.meant(said)
+        if found["counted"] and not named:  # `4: 3x^2` may be a division, or the fourth
+            self.reading.doubts.append(tokens[1].start)
+            named = tokens[1].spaced or tokens[1].start not in self.reading.turned
         if named or not (tokens[marker].spaced or found["numbered"]):
             return tokens
         self.leave_out(tokens[:marker])
@@ -407,10 +411,9 @@ class Outline:
         strange = STRANGE.findall(self.sketch(tokens))
         if len(strange) == len(tokens) and all(len(t.text) > colon for t in tokens):
             return True
-        if colon:  # `z.grad:`, `Q1:`, `Problem 3:`
-            counted = tokens[0].kind == "word" and {t.kind for t in tokens[1:]} <= {"number"}
-            unknown = len(tokens) < 3 and not self.words.meant(tokens[0].text)
-            return tokens[-1].text == "grad" or (counted and unknown and len(tokens[0].text) > 1)
+        if colon:  # `z.grad:`, `Q1:`
+            named = tokens[0].kind == "word" and not self.words.meant(tokens[0].text)
+            return tokens[-1].text == "grad" or (named and len(tokens) == 1 < len(tokens[0].text))
         letters = "".join(t.text for t in tokens if t.kind == "word")
         primed = any(t.text == "'" for t in tokens) and all(t.kind != "number" for t in tokens)
         return primed and not any(self.words.meaning(letter) for letter in letters)
@@ -424,6 +427,8 @@ class Outline:
             return False
         if token.kind == "line":
             return not self.goes_on(k)
+        if token.text == ".":  # that ends a sentence
+            return not token.spaced and tokens[k + 1 : k + 2] != [] and tokens[k + 1].spaced
         if token.text in IS and self.is_point(before):
             return True
         if token.text == ":" and 0 < len(before) < LABEL:
@@ -472,13 +477,8 @@ class Outline:
             if self.words.meaning(text) or k + 1 == len(tokens):
                 return False
             said = any(t.text.lower() in DERIVATIVES for t in before)
-            if (said and not self.says_nothing(before)) or names_a_derivative(before, label=True):
-                return True
-            if text != ":" or tokens[k].spaced or not tokens[k + 1].spaced:
-                return False
-            place = tokens[k].start  # `4: 3x^2` may be a division, or the fourth
-            self.reading.doubts.append(place)
-            return place in self.reading.turned
+            said = said and not self.says_nothing(before)
+            return said or names_a_derivative(before, label=True)
 
         return [stretch for _, stretch in split(tokens, parts)]
 
@@ -507,7 +507,7 @@ class Outline:
             defines = clause.word in BELOW
             if defined and (defines or any(mentions(defined[0], each) for each in others)):
                 named.append(defined)
-                below &= defines
+                below &= defines or clause.word in ("let", "set", "sei", "soit", "sia")
             else:
                 rest.append(clause)
         names = dict(named)
@@ -554,7 +554,7 @@ class Outline:
             if clause.sign and clause.word in BELOW | AT_POINT:
                 message = f"what stands behind {clause.sign.text} defines nothing"
                 raise self.fault(clause.sign, message, "write where u = x^2")
-        parting = next((c.sign for c in clauses[1:] if c.word in (",", ";", "and")), None)
+        parting = next((c.sign for c in clauses[1:] if c.word in (",", ";", ".", "and")), None)
         if parting and not all(len(self.links(c.tokens)) > 1 for c in clauses):
             fault = "several formulas", "give one formula"
             raise self.fault(parting, *NEVER.get(parting.text, fault))

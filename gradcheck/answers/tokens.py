@@ -273,7 +273,7 @@ def _scan(typed: str, plain: Typed, first: int, stop: int) -> list[Token]:
             spaced = True
             continue
         elif kind == "word":
-            while shown[0] in GREEK and len(shown) > 1 and shown[1] != "_":  # a name by itself
+            while shown[0] in GREEK and not (shown[1:].isdigit() or shown[1:2] in ("", "_")):
                 tokens.append(Token("word", shown[0], start, start + 1, spaced))
                 shown, start, spaced = shown[1:], start + 1, False
             short = shown.isalnum() and len(shown) <= NAME
