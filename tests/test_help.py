@@ -1,4 +1,4 @@
-"""The pages of `gradcheck help`: every example in them is run."""
+"""The README and the pages of `gradcheck help`: every example in them is run."""
 
 import json
 import re
@@ -21,14 +21,20 @@ def test_every_page_is_a_topic():
     assert {file.stem for file in HELP.glob("*.md")} == {"index", *TOPICS}
 
 
-@pytest.mark.parametrize("topic", TOPICS)
-def test_examples_are_current(topic):
+PAGES = {"README": README} | {topic: HELP / f"{topic}.md" for topic in TOPICS}
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_examples_are_current(page):
     """Commands print what the page shows, problems pass their own tests, Python runs."""
-    text = (HELP / f"{topic}.md").read_text()
+    text = page.read_text()
     assert rendered(text) == text
     for kind, block in BLOCK.findall(text):
         if kind == "python":
-            exec(compile(block, topic, "exec"), {})
+            made: dict[str, object] = {}
+            exec(compile(block, page.name, "exec"), made)
+            for test in (each for name, each in made.items() if name.startswith("test_")):
+                test()
         if kind == "yaml" and "program:" in block:
             assert self_test(load_text(block)) == []
 
