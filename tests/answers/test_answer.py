@@ -16,6 +16,7 @@ from gradcheck.answers import (
     read_formula,
 )
 from gradcheck.answers.formula import rebracket
+from gradcheck.documents.document import WrittenFloat
 from gradcheck.errors import TextError
 from gradcheck.grading.key import make_key
 from gradcheck.grading.marking import mark
@@ -23,18 +24,6 @@ from gradcheck.problem.load import make_question
 from tests.support.trees import FUNCTIONS as MEANT
 from tests.support.trees import value
 from tests.support.typed import NAMES, Sized, fresh_answers, read, typed_answers
-
-
-class Exact(float):
-    """A float that remembers the decimal it was typed as."""
-
-    exact: Fraction
-
-
-def exact(value, fraction):
-    number = Exact(value)
-    number.exact = fraction
-    return number
 
 
 def answer(value):
@@ -85,9 +74,8 @@ def test_a_number():
 
 def test_a_float_that_remembers_its_decimal():
     """`exact` is the value, whatever the float is."""
-    third = Fraction("0.333333333333333333333")
-    (value,) = answer([exact(1 / 3, third)]).values
-    assert value == third
+    third = "0.333333333333333333333"
+    assert answer([WrittenFloat(third)]).values == (Fraction(third),)
 
 
 def test_nested_lists_are_numbers_row_by_row():

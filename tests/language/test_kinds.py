@@ -4,7 +4,6 @@ The three opinions share the language, so a method that it reads otherwise decei
 it reads is held against the engine's methods, which never saw a program, and against PyTorch.
 """
 
-import json
 import warnings
 from functools import cache
 
@@ -17,9 +16,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.program import run
-from gradcheck.problem import load_text
-from gradcheck.problem.draw import draw_given_point
-from gradcheck.verdict.consult import consult
+from tests.support.cases import solved
 
 NAMES = sorted(
     name
@@ -146,11 +143,6 @@ def test_what_cannot_be_meant_is_refused(text):
         eval(text, {"x": tensor(values["x"])})
 
 
-def solve(program, x):
-    problem = load_text(json.dumps({"id": "t", "inputs": {"x": x}, "program": program})).problems[0]
-    return consult(problem.case(draw_given_point(problem)))
-
-
 @pytest.mark.parametrize(
     ("program", "x", "slope"),
     [
@@ -164,7 +156,7 @@ def solve(program, x):
 )
 def test_what_is_chosen_off_the_tape_hangs_on_no_sampled_rounding(program, x, slope):
     """Slopes by hand. What float64 gives exactly is rounded no more, nor a whole exponent."""
-    verdict = solve(program, x)
+    verdict = solved(program, x)
     found = verdict.opinions["reverse"].gradients["x"]
     assert verdict.verdict == "agree"
     assert found.value == pytest.approx(slope, rel=1e-14)
@@ -173,5 +165,5 @@ def test_what_is_chosen_off_the_tape_hangs_on_no_sampled_rounding(program, x, sl
 
 def test_what_rounding_loses_off_the_tape_is_in_the_bar():
     """Of 0.1 + 0.2 - 0.3 float64 keeps no digit; of 1.1^50 it loses some."""
-    lost, power = (solve(f"x * ({text})", 2.5) for text in ("0.1 + 0.2 - 0.3", "1.1**50"))
+    lost, power = (solved(f"x * ({text})", 2.5) for text in ("0.1 + 0.2 - 0.3", "1.1**50"))
     assert (lost.verdict, power.verdict) == ("unstable-forward", "agree")

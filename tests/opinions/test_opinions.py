@@ -12,7 +12,6 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-import yaml
 from click.testing import CliRunner
 from mpmath import mp, mpf
 
@@ -23,17 +22,8 @@ from gradcheck.numbers.symbolic import constants
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.problem import load_text
-from gradcheck.problem.draw import draw_given_point
 from gradcheck.verdict.consult import consult, consult_few
-from tests.support.cases import case
-
-
-def solved(program, x):
-    """The verdict on a program of the checked language, where decimals are what they say."""
-    words = {"id": "t", "inputs": {"x": x}, "program": program}
-    problem = load_text(yaml.safe_dump(words)).problems[0]
-    return consult(problem.case(draw_given_point(problem)))
+from tests.support.cases import case, solved
 
 
 @pytest.mark.parametrize(

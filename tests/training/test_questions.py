@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import yaml
 
-from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, make_key
 from gradcheck.language import check_program
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.problem import Problem, is_training, load_text
 from gradcheck.problem.record import Part
+from tests.support.grading import judged as answered
 from tests.support.shipped import PROBLEMS, prepared
 
 
@@ -60,12 +60,6 @@ def ready(program, ask, inputs):
     return make_key(
         load_text(f"id: q\ninputs: {inputs}\nprogram: |\n{indented}ask: {ask}\n").problems[0]
     )
-
-
-def answered(found, answer, part=None, **how):
-    named = found.problem.parts[0] if part is None else found.problem.part(part)
-    assert named is not None
-    return judge(found, named, answer, **how)
 
 
 def ids(found):

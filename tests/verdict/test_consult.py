@@ -21,8 +21,6 @@ from gradcheck.opinions.limits import DISTURBED, SPARED
 from gradcheck.opinions.opinion import Directions, Opinion, Slope, estimate
 from gradcheck.opinions.reverse import reverse, run_once
 from gradcheck.ops import TABLE
-from gradcheck.problem.draw import draw_given_point
-from gradcheck.problem.load import make_question
 from gradcheck.testing import GradientError, assert_gradient, assert_vjp, check
 from gradcheck.verdict import consult as room
 from gradcheck.verdict.consult import (
@@ -33,7 +31,7 @@ from gradcheck.verdict.consult import (
     locate,
     read,
 )
-from tests.support.cases import case
+from tests.support.cases import case, solved
 from tests.support.random_programs import random_case
 from tests.support.rows import falsified
 from tests.support.sweeping import at_most
@@ -136,8 +134,7 @@ def hold(x):
     ],
 )
 def test_what_a_program_holds_constant_is_not_our_fault(program, x):
-    asked = make_question(program, [f"x={x}"])
-    found = consult(asked.case(draw_given_point(asked)))
+    found = solved(program, x)
     assert found.verdict == "undecided"
     assert "their gradient is lost" in found.parts["x"].entries[0].why
 
@@ -183,8 +180,7 @@ def test_small_slopes_along_directions_keep_their_bars():
     ],
 )
 def test_plain_programs_agree(program, x):
-    asked = make_question(program, [f"x={x}"])
-    assert consult(asked.case(draw_given_point(asked))).verdict == "agree"
+    assert solved(program, x).verdict == "agree"
 
 
 # -- opinions that are given -----------------------------------------------------------------------
