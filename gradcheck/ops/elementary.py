@@ -196,7 +196,7 @@ def psi(x: arb, n: int = 0) -> Numbers:
         return x.digamma()
     if x < 0:
         r = x - x.floor()
-        repeats = psi(1 - r, n) - (-1) ** n * psi(r, n)
+        repeats = psi(x.ceil() - x, n) - (-1) ** n * psi(r, n)
         return (-1) ** n * (psi(1 - x, n) - repeats)
     return (-1) ** (n + 1) * arb(n).fac() * arb(n + 1).zeta(x)
 

@@ -176,7 +176,7 @@ def test_writing_into_a_buffer():
 
 
 @pytest.mark.parametrize("n", range(4))
-@pytest.mark.parametrize("x", [-0.25, -7.6, -1023.25, -1e9 - 0.25])
+@pytest.mark.parametrize("x", [-1e-6, -0.25, -7.6, -1023.25, -1e9 - 0.25])
 def test_polygamma_left_of_zero_is_reflected(n, x):
     """By DLMF 5.15.6 in fifty digits; a walk up to the positive numbers would take for ever."""
     with mpmath.workdps(50):
