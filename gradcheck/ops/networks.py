@@ -74,7 +74,8 @@ unary(
     ball=lambda x: -(-x).exp().log1p(), forward=lambda x: -np.logaddexp(0.0, -x),
 )  # fmt: skip
 unary(
-    "logit", lambda y, x: np.where(np.isnan(y), y, 1 / (x * (1 - x))),
+    "logit",
+    lambda x: np.where(np.less(x, 0) | np.greater(x, 1), np.nan, 1 / (x * (1 - x))),
     lambda m, x: m.log(x / (1 - x)), forward=lambda x: np.log(x / (1 - x)),
     domain=Interval(0, 1), undefined=lambda x: x <= 0 or x >= 1,
 )  # fmt: skip
