@@ -17,9 +17,10 @@ from gradcheck.practice.drawing import (
     tidy,
     to_set,
 )
+from gradcheck.practice.exercise import is_alone, list_acts
 from gradcheck.practice.rules import LEVELS, RULES
 from gradcheck.problem import load_text
-from tests.support.grading import self_test
+from tests.support.grading import keyed, self_test
 
 CALCULUS = sorted({row.id for row in CATALOGUE if row.family in ("calculus", "whole")})
 OF_NO_RULE = {
@@ -121,6 +122,12 @@ def test_what_there_is_no_problem_for():
     assert next_problem("missing-zero-grad") is None
     with pytest.raises(GradcheckError, match="one of power, sum"):
         next(generate_exercises(["chian"]))
+
+
+def test_a_mistake_is_alone_in_the_parts_that_it_changes():
+    """Where it changes nothing there is nothing to say of it."""
+    ready = keyed("id: t\ninputs: {x: 1.3, y: 0.7}\nprogram: x**3 + sin(y)\n")
+    assert is_alone(ready, list_acts(ready, "function-misread")[0])
 
 
 def test_a_common_factor_is_not_tidy():
