@@ -4,7 +4,7 @@ import pytest
 
 from gradcheck.grading.key import draw_for, find_hidden, find_variant, is_admitted, make_key
 from gradcheck.problem import load_text
-from gradcheck.problem.draw import sample_draws, with_draw
+from gradcheck.problem.draw import with_draw
 from gradcheck.verdict.consult import consult
 from tests.support.shipped import SETS
 from tests.support.sweeping import at_most
@@ -91,22 +91,9 @@ def test_variants_stay_what_they_are(id, student):
 @pytest.mark.sweep
 @pytest.mark.parametrize("program", TEMPLATES)
 def test_a_thousand_students(program):
-    """10,000 variants of ten templates: in the domain, solved, agreeing.
-
-    Two students share one as often as the number of variants that are drawn says: at most five
-    deviations more.
-    """
+    """10,000 variants of ten templates: in the domain, solved, agreeing."""
     problem = template(program)
-    count = at_most(1_000)
-    drawn = [draw_for(problem, f"student {k}") for k in range(count)]
-    kinds = sorted(set(drawn))
-    for each in kinds:
+    for each in {draw_for(problem, f"student {k}") for k in range(at_most(1_000))}:
         own = with_draw(problem, each)
         point = {name: value.value for name, value in own.inputs.items()}
         assert consult(own.case(point), write=False).verdict == "agree"
-    usable = [
-        each for each in sample_draws(problem, 4 * at_most(200)) if is_admitted(problem, each)
-    ]
-    expected = count * (count - 1) / 2 / len(usable)
-    pairs = sum(drawn.count(each) * (drawn.count(each) - 1) / 2 for each in kinds)
-    assert pairs < expected + 5 * expected**0.5 + 5
