@@ -7,6 +7,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
@@ -105,17 +106,12 @@ def _read_text(text: str, name: str, delimiter: str) -> Iterator[Row]:
 def _read_workbook(content: bytes, name: str) -> Table:
     """The rows of the first sheet, as somebody sees them there."""
     books = [open_workbook(content, name, readonly=True, values=each) for each in (True, False)]
-    try:
-        shown, *rest = (_read_sheet(sheet) for sheet in books[0].worksheets)
-        others = (
-            s.title
-            for s, rows in zip(books[0].worksheets[1:], rest, strict=True)
-            if len(list(islice(filter(any, rows), 2))) > 1
-        )
-        both = zip(shown, _read_sheet(books[1].worksheets[0]), strict=True)
-        return Table(_write_rows(both, name), others=tuple(others))
-    except Exception as error:  # noqa: BLE001 - a stranger's XML fails in any way
-        raise _refuse_workbook(name, error) from None
+    with _refuse_faults(name):
+        rest = books[0].worksheets[1:]
+        filled = ((each, filter(any, _read_sheet(each))) for each in rest)
+        others = [sheet.title for sheet, rows in filled if len(list(islice(rows, 2))) > 1]
+        both = zip(*(_read_sheet(book.worksheets[0]) for book in books), strict=True)
+    return Table(_write_rows(both, name), others=tuple(others))
 
 
 def _read_sheet(sheet: Any) -> Iterator[Sequence[Any]]:
@@ -123,17 +119,13 @@ def _read_sheet(sheet: Any) -> Iterator[Sequence[Any]]:
     yield from sheet.iter_rows(values_only=True)
 
 
-def _write_rows(both: Iterator[tuple[Sequence[Any], Sequence[Any]]], name: str) -> Iterator[Row]:
+def _write_rows(both: Iterator[tuple[Sequence[Any], ...]], name: str) -> Iterator[Row]:
     """Rows of values; where a formula has none, for it is somebody's `=3x^2`, that as it is."""
-    try:
+    with _refuse_faults(name):
         for number, (values, formulas) in enumerate(both, 1):
             pairs = zip(values, (getattr(each, "text", each) for each in formulas), strict=True)
-            yield (
-                number,
-                [write_cell(f if v is None or str(v).startswith("#") else v) for v, f in pairs],
-            )
-    except Exception as error:  # noqa: BLE001 - a stranger's XML fails in any way
-        raise _refuse_workbook(name, error) from None
+            shown = (f if v is None or str(v).startswith("#") else v for v, f in pairs)
+            yield number, list(map(write_cell, shown))
 
 
 def open_workbook(
@@ -145,25 +137,28 @@ def open_workbook(
     """
     import openpyxl  # noqa: PLC0415 - a tenth of a second
 
-    try:
+    with _refuse_faults(name), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of styles and validations that are not kept
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(info.file_size for info in archive.infolist())
         if len(content) > WORKBOOK or size > UNPACKED:
             raise ValueError("it is too large - save it as `CSV UTF-8`")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of styles and validations that are not kept
-            book = openpyxl.load_workbook(
-                io.BytesIO(content), read_only=readonly, data_only=values, keep_links=False
-            )
+        book = openpyxl.load_workbook(
+            io.BytesIO(content), read_only=readonly, data_only=values, keep_links=False
+        )
         if not book.worksheets:
             raise ValueError("it has no sheet")
-    except Exception as error:  # noqa: BLE001 - a stranger's XML fails in any way
-        raise _refuse_workbook(name, error) from None
     return book
 
 
-def _refuse_workbook(name: str, error: Exception) -> TextError:
-    return TextError([Complaint(f"not readable as a workbook: {error}", CURE, name, 1)])
+@contextmanager
+def _refuse_faults(name: str) -> Iterator[None]:
+    """A stranger's XML fails in any way: TextError says that it is none of ours."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        words = f"not readable as a workbook: {error}"
+        raise TextError([Complaint(words, CURE, name, 1)]) from None
 
 
 def write_cell(value: Any) -> str:
