@@ -58,6 +58,7 @@ class Collector:
     attempts: Counter[str] = field(default_factory=Counter)
     strangers: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # (table, name)
     untold: int = 0
+    timeless: list[str] = field(default_factory=list)  # files of which nobody knows when they came
     of_utc: set[str] = field(default_factory=set)  # tables whose times are UTC's, as was said
 
     def __post_init__(self) -> None:
@@ -97,20 +98,28 @@ class Collector:
         absent = [s for s in roster.called if s not in self.seen and self._is_wanted(s)]
         for student in absent:
             self._keep(student, roster.called[student], None, {})
-        for words, grave in self._describe_strangers():
+        for words, grave in self._list_notices(absent, whole):
             ledger.notice(words, grave=grave)
-        if absent:
-            ledger.notice(f"nothing was handed in by {_count_names(absent)}")
-        if whole and (gone := ledger.list_departed()):
-            words = "in the ledger before, and not among these answers"
-            ledger.notice(f"{words}: {_count_names(gone)}")
-        for name in roster.twice:
-            words = "what either row says names this one student"
-            ledger.notice(f"{name} stands twice on the roster: {words}", grave=True)
-        if whole and (idle := ledger.list_idle_marks()):
-            ledger.notice(f"marks by hand of what is not asked any more: {_count_names(idle)}")
         ledger.know("collected", "yes")
         ledger.save()
+
+    def _list_notices(self, absent: list[str], whole: bool) -> Iterator[tuple[str, bool]]:
+        """What is said when all are read, and whether somebody must look."""
+        yield from self._describe_strangers()
+        named = {"nothing was handed in by": absent}
+        named["when they were handed in is not known, so they are in time:"] = self.timeless
+        if whole:
+            gone, idle = self.ledger.list_departed(), self.ledger.list_idle_marks()
+            named["in the ledger before, and not among these answers:"] = gone
+            named["marks by hand of what is not asked any more:"] = idle
+        for words, names in named.items():
+            if names:
+                yield f"{words} {_count_names(names)}", False
+        for name in self.roster.twice:
+            yield (
+                f"{name} stands twice on the roster: what either row says names this student",
+                True,
+            )
 
     def _is_wanted(self, student: str) -> bool:
         return not self.rules.students or student in self.rules.students
@@ -182,14 +191,17 @@ class Collector:
 
     def _find_shares(self, read: Submission, answers: Iterable[str]) -> dict[str, float]:
         """The share of the points that is kept of each problem; but for what is refused."""
-        due = self.rules.due
-        if due is not None and read.at is None:
-            self.ledger.notice(f"{read.file}: when this was handed in is not known: in time")
-        if due is None or read.at is None or not self._is_late(read, read.at, due):
+        due, late = self.rules.due, read.late
+        if due is not None and read.at is not None:
+            late = self._is_late(read, read.at, due)
+        elif due is not None and not late:
+            self.timeless.append(read.file)
+        if due is None or not late:
             return dict.fromkeys(answers, 1.0)
         lost = {id: self.rules.late.get(id, 0.0) for id in answers}
         refused = [id for id, share in lost.items() if share == "refused"]
-        words = f"{read.file}: {read.student} was late ({read.at:%Y-%m-%d %H:%M})"
+        when = f"{read.at:%Y-%m-%d %H:%M}" if read.at else "as the name of the file says"
+        words = f"{read.file}: {read.student} was late ({when})"
         self.ledger.notice(words + (f": {', '.join(refused)} refused" if refused else ""))
         return {id: 1.0 - float(share) for id, share in lost.items() if share != "refused"}
 

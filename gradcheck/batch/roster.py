@@ -42,13 +42,13 @@ def normalize_name(written: str) -> str:
 # with the participant's number, as in `Participant 12345` of its grading sheet. Names may be
 # shared by two students, numbers never are: these are the students' names in a batch.
 PRESETS = {
-    "canvas": r"(?:^|/)(?P<called>[^/_]+)_(?:LATE_)?(?P<student>\d+)_\d+_[^/]*$",
+    "canvas": r"(?:^|/)(?P<called>[^/_]+)_(?P<late>LATE_)?(?P<student>\d+)_\d+_[^/]*$",
     "moodle": r"(?:^|/)(?P<called>[^/_]+)_(?P<student>\d+)_assignsubmission_[a-z]+_?[^/]*(?:/|$)",
 }
 
 
 def read_names(written: str) -> re.Pattern[str]:
-    """A preset, or a regular expression with the group `student`, and perhaps `called`.
+    """A preset, or a regular expression with the group `student`, perhaps `called` and `late`.
 
     ValueError says what is wrong with it.
     """

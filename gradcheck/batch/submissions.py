@@ -116,6 +116,7 @@ class Submission:
     asked: tuple[str, ...] = ()
     at: datetime | None = None
     or_at: datetime | None = None
+    late: bool = False  # as a platform says, without a time
 
 
 Read = Submission | Notice
@@ -178,11 +179,11 @@ def _read_file(
     file: File, names: re.Pattern[str] | None, roster: Roster, asked: Collection[str]
 ) -> Iterator[Read]:
     """What a file that is no table holds: one submission of the student whom its name tells."""
-    student, called, owner = None, "", roster.owner(file.stem)
+    student, told, owner = None, dict[str, str](), roster.owner(file.stem)
     if names is not None:
         found = names.search(file.path)
         if found is not None:
-            student, called = found["student"] or "", found.groupdict().get("called") or ""
+            student, told = found["student"] or "", found.groupdict("")
         elif (student := owner) is None:
             why = "the name does not fit --names, so nobody is graded by it"
             raise GradcheckError(f"{file.name}: {why}")
@@ -196,7 +197,8 @@ def _read_file(
     else:
         inside, given = _read_document(file, asked)
     named = next(n for n in (student, inside, owner, file.stem) if n is not None)
-    yield _make_submission(named, given, file.name, called=called)
+    called, late = told.get("called", ""), bool(told.get("late"))
+    yield _make_submission(named, given, file.name, called=called, late=late)
 
 
 def _make_submission(student: str, answers: Mapping[str, Any], place: str, **more: Any) -> Read:

@@ -276,6 +276,19 @@ def test_the_clock_of_what_is_due(tmp_path, times, due, late, said):
     assert said in found.stderr
 
 
+def test_a_platform_says_who_was_late(tmp_path):
+    """In the name of a file; of the others one line says that nobody knows when they came."""
+    text, named = SET.replace("title: Two", "title: Two\nlate: 0.5"), "doe{}_{}_9_hw.yaml"
+    files = {f"in/{named.format(late, k)}": "line: 6x" for k, late in enumerate(("", "_LATE", ""))}
+    made(tmp_path, {"set.yaml": text, **files})
+    words = ("--names", "canvas", "--due", "2026-03-02T10:00", "--json")
+    found = grade(tmp_path / "set.yaml", tmp_path / "in", *words)
+    told = {t["student"]: t["score"] for t in lines(found.stdout) if t["problem"] == "line"}
+    assert told == {"0": 2, "1": 1, "2": 2}
+    assert "1 was late (as the name of the file says)" in found.stderr
+    assert found.stderr.count("is not known, so they are in time: 2: ") == 1
+
+
 # -- a person's marks ------------------------------------------------------------------------------
 
 
