@@ -149,14 +149,16 @@ class Identity(Module):
 class ModuleDict(Module):
     """Modules by their names, in their order."""
 
-    def __init__(self, modules: Params | None = None) -> None:
-        self.update(modules or {})
+    def __init__(self, values: Params | None = None) -> None:
+        super().__init__()
+        self.update(values or {})
 
-    def update(self, modules: Params) -> None:
-        vars(self).update(modules)
+    def update(self, values: Params) -> None:
+        for name, value in values.items():
+            self[name] = value
 
-    def __setitem__(self, name: str, module: Value) -> None:
-        setattr(self, name, module)
+    def __setitem__(self, name: str, value: Value) -> None:
+        setattr(self, name, value)
 
     def __getitem__(self, name: str) -> Value:
         return getattr(self, name)
@@ -168,7 +170,7 @@ class ModuleDict(Module):
         return [name for name, _ in self.items()]
 
     def values(self) -> list[Value]:
-        return [module for _, module in self.items()]
+        return [value for _, value in self.items()]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
@@ -177,24 +179,14 @@ class ModuleDict(Module):
         return len(self.items())
 
 
-class ParameterDict(Module):
+class ParameterDict(ModuleDict):
     """Parameters by their names."""
 
-    def __init__(self, values: Params | None = None) -> None:
-        self.update(values or {})
+    def __setitem__(self, name: str, value: Value) -> None:
+        setattr(self, name, mark(value))
 
-    def update(self, values: Params) -> None:
-        for name, value in values.items():
-            setattr(self, name, mark(value))
-
-    def keys(self) -> list[str]:
-        return [name for name, _ in self.named_parameters()]
-
-    def __getitem__(self, name: Value) -> Value:
-        return getattr(self, name)
-
-    def __len__(self) -> int:
-        return len(self.keys())
+    def items(self) -> list[tuple[str, Value]]:
+        return list(self.named_parameters())
 
 
 class ParameterList(ModuleList):

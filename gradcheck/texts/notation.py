@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
+from gradcheck.answers.tokens import GREEK as LETTERS
 from gradcheck.language import parse_python
 from gradcheck.texts import PathForm
 
 UNARY_SIGN, SUM, ENTRYWISE, PRODUCT, POWER, ATOM = range(6)
-NAMES = """alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi omicron pi rho
-sigma tau upsilon phi chi psi omega"""
-GREEK = dict(zip(NAMES.split(), "αβγδεζηθικλμνξοπρστυφχψω", strict=True)) | {"lambda": "λ"}
+GREEK = {word: each for each, word in reversed(LETTERS.items()) if word.islower()} | {"lamda": "λ"}
 HIGH = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 WORD = re.compile(r"([A-Za-z]+)_?(\d*)")
