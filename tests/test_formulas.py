@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
-from gradcheck.cli import main
+from tests.support.commands import run
 
 BOOK = yaml.safe_load((Path(__file__).parent / "formulas.yaml").read_text())
 MATRICES = BOOK.pop("matrices")
@@ -23,7 +22,7 @@ ARRAYS: dict[str, Any] = {
 
 
 def _ask(*words):
-    done = CliRunner().invoke(main, [*words, "--json"])
+    done = run(*words, "--json")
     assert done.stdout, done.output
     return done.exit_code, json.loads(done.stdout)
 

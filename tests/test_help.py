@@ -5,11 +5,11 @@ import re
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from gradcheck.cli import main
 from gradcheck.help import SECTIONS, TOPICS, read_page
 from gradcheck.problem import load_text
+from tests.support.commands import run
 from tests.support.grading import self_test
 from tests.support.readme import HELP, README, rendered
 
@@ -50,12 +50,12 @@ def test_lists_are_read_off_the_tables():
 
 def test_help_prints_a_page_or_says_which_there_are():
     """Without a topic the commands; of an unknown one the topics."""
-    assert "# Answers" in CliRunner().invoke(main, ["help", "answers"]).output
-    listed = CliRunner().invoke(main, ["help"]).output
+    assert "# Answers" in run("help", "answers").output
+    listed = run("help").output
     assert "Commands:" in listed
     assert all(title in listed for title in SECTIONS)
     assert f"  {'answers':16}Answers\n" in listed
-    assert "lessons" in CliRunner().invoke(main, ["help", "nothing"]).output
+    assert "lessons" in run("help", "nothing").output
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_help_prints_a_page_or_says_which_there_are():
 )
 def test_every_key_of_json_is_told(words):
     """Keys of lines, of parts and of mistakes stand on the page for other programs."""
-    line = json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)
+    line = json.loads(run(*words, "--json").stdout)
     parts = line.get("parts", {}).values()
     keys = {*line, *(key for part in parts for key in part)}
     keys |= {key for mistake in line.get("mistakes") or () for key in mistake}

@@ -12,10 +12,8 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from mpmath import mp, mpf
 
-from gradcheck.cli import main
 from gradcheck.numbers.ball import balls
 from gradcheck.numbers.run import PATIENCE, Undecided, precision
 from gradcheck.numbers.symbolic import constants
@@ -24,6 +22,7 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.verdict.consult import consult, consult_few
 from tests.support.cases import case, solved
+from tests.support.commands import run
 
 
 @pytest.mark.parametrize(
@@ -95,7 +94,7 @@ def test_kinks_of_irrational_numbers_are_met():
     ("program", "x"), [("maximum(erf(x), 1)*x", 50), ("abs(tanh(x) - 1)*x", 400)]
 )
 def test_the_path_is_told_where_it_was_decided_by_many_bits(program, x):
-    done = CliRunner().invoke(main, ["solve", "-e", program, f"x={x}"])
+    done = run("solve", "-e", program, f"x={x}")
     assert done.exit_code == 0, done.output
     assert "< 1" in done.output
 

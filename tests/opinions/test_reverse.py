@@ -1,15 +1,14 @@
 """How often a program runs, and that a tape replayed is the program."""
 
 import numpy as np
-from click.testing import CliRunner
 
-from gradcheck.cli import main
 from gradcheck.engine.recording import watching
 from gradcheck.engine.tensor import unwrap
 from gradcheck.opinions.reverse import _replay
 from gradcheck.opinions.tape import Observer, make_leaves
 from gradcheck.problem import Problem
 from tests.support.cases import case
+from tests.support.commands import run
 from tests.support.random_programs import random_case
 
 
@@ -25,7 +24,7 @@ def test_solve_runs_a_program_six_times(monkeypatch):
         return right(self, kind, inputs)
 
     monkeypatch.setattr(Problem, "outcome_on", counted)
-    done = CliRunner().invoke(main, ["solve", "-e", "x^3 + 2sin x", "x=2"])
+    done = run("solve", "-e", "x^3 + 2sin x", "x=2")
     assert "3*x**2 + 2*cos(x)" in done.output
     assert sorted(runs) == ["ball"] * 4 + ["symbolic", "tensor"]
 

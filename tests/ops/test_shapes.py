@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from click.testing import CliRunner
 
-from gradcheck.cli import main
 from gradcheck.problem import load_text
 from gradcheck.verdict.consult import consult
+from tests.support.commands import run
 
 torch = pytest.importorskip("torch")
 
@@ -71,14 +70,13 @@ GIVEN = [
 
 
 @pytest.mark.parametrize("program", GIVEN)
-def test_constants_of_a_problem_can_be_classes(program, tmp_path):
+def test_constants_of_a_problem_can_be_classes(program, file):
     """Whole numbers that the program uses as places are places, and the gradient is PyTorch's."""
     lines = "".join(f"\n  {line}" for line in program.split("\n"))
     constants = ("y: {value: [0, 1, 1]", "z: {value: [[1, 0], [0, 1], [0, 1]]")
     inputs = ", ".join([f"W: {W.tolist()}", *(f"{c}, requires_grad: false}}" for c in constants)])
     ask = "ask: {W: W.grad}\n" if "backward" in program else ""
-    (tmp_path / "p.yaml").write_text(f"inputs: {{{inputs}}}\n{ask}program: |{lines}\n")
-    ran = CliRunner().invoke(main, ["solve", "--json", str(tmp_path / "p.yaml")])
+    ran = run("solve", "--json", file(f"inputs: {{{inputs}}}\n{ask}program: |{lines}\n"))
     assert ran.exit_code == 0, ran.output
     w = torch.tensor(W, requires_grad=True)
     torch.nn.functional.cross_entropy(w, torch.tensor([0, 1, 1])).backward()

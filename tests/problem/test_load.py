@@ -4,15 +4,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from mpmath import mp
 
-from gradcheck.cli import main
 from gradcheck.errors import TextError
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem.draw import check_value, draw_given_point
 from gradcheck.problem.load import find_set, list_sets, load_shipped, load_text
 from gradcheck.problem.record import evaluate_formula, read_exact_array
+from tests.support.commands import run
 from tests.support.grading import self_test
 from tests.support.sets import set_of
 
@@ -98,7 +97,7 @@ def test_sets_are_found_by_their_bare_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def said(*words):
-        return CliRunner().invoke(main, words).output
+        return run(*words).output
 
     assert "agree" in said("solve", "first-derivatives", "--problem", "cubic-plus-sine")
     (tmp_path / "first-derivatives").write_text("id: mine\ninputs: {x: 2.0}\nprogram: x**2\n")

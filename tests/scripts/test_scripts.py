@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
-from gradcheck.cli import main
+from tests.support.commands import run
 from tests.support.scripts import DRAWN, LESSONS, alike, ran, scripts_of, shown, solved
 
 OWN = scripts_of(Path(__file__).with_name("own.md"))
@@ -182,7 +181,7 @@ def test_the_command_runs_a_script_beside_it(tmp_path):
 def test_a_script_runs_only_where_it_is_named_to_solve(tmp_path, command, given, words):
     """Neither in a folder, nor as a problem file."""
     written(tmp_path, "open('ran', 'w')\n")
-    result = CliRunner().invoke(main, [command, str(tmp_path / given)])
+    result = run(command, str(tmp_path / given))
     assert result.exit_code == 2
     assert words in result.stderr
     assert not Path("ran").exists()

@@ -6,9 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from click.testing import CliRunner
 
-from gradcheck.cli import main
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import make_key
@@ -18,6 +16,7 @@ from gradcheck.training import run_and_judge
 from gradcheck.training.ledger import EVERYWHERE
 from gradcheck.training.outputs import is_same
 from gradcheck.training.preparing import find_blind
+from tests.support.commands import run
 from tests.support.confusion import confused
 from tests.support.programs import (
     BACK,
@@ -83,12 +82,10 @@ def test_what_is_not_asked(program, inputs, why):
         make_key(load_text(asking(program, "x", inputs)).problems[0])
 
 
-def test_lint_tells_where_copied_numbers_would_pass(tmp_path):
+def test_lint_tells_where_copied_numbers_would_pass(file):
     """Where no input varies there are no further points."""
-    file = tmp_path / "constant.yaml"
     constant = "{w: {value: 2.0, requires_grad: false}}"
-    file.write_text(asking("y = w**2", "y", constant))
-    result = CliRunner().invoke(main, ["lint", str(file)])
+    result = run("lint", file(asking("y = w**2", "y", constant)))
     assert result.exit_code == 1
     assert "nothing but the right numbers would pass" in result.output.replace("\n", " ")
 
@@ -353,17 +350,16 @@ def test_the_cure_cures(program, asked, more):
 
 @pytest.mark.sweep
 def test_shipped_problems_have_no_findings():
-    result = CliRunner().invoke(main, ["lint", str(FILE)])
+    result = run("lint", str(FILE))
     assert result.exit_code == 0
     assert f"{len(SHIPPED)} problems, 0 findings" in result.output
 
 
-def test_findings_are_counted_and_shown_at_their_place(tmp_path):
+def test_findings_are_counted_and_shown_at_their_place(file):
     """Exit code 1, the cure, the reason, and the backward call underlined."""
     lines = "\n".join(f"  {line}" for line in ADAM.strip().splitlines())
-    file = tmp_path / "p.yaml"
-    file.write_text(f"id: p\ninputs: {{w: 1.0}}\nprogram: |\n{lines}\nask: {{w: recorded.w}}\n")
-    result = CliRunner().invoke(main, ["lint", str(file)])
+    text = f"id: p\ninputs: {{w: 1.0}}\nprogram: |\n{lines}\nask: {{w: recorded.w}}\n"
+    result = run("lint", file(text))
     assert result.exit_code == 1
     said = " ".join(result.output.split())
     assert "cannot reveal counted-twice: ask for the gradient as well, or for its norm" in said

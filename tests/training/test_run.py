@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 import sympy
 import yaml
-from click.testing import CliRunner
 
-from gradcheck.cli import main
 from gradcheck.engine.recording import MODE
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import NoKey, make_key
 from gradcheck.ops import TABLE
 from gradcheck.problem import is_training, load_text
 from gradcheck.training import run_and_judge
+from tests.support.commands import run
 from tests.support.rows import falsified
 
 LOOP = """
@@ -75,15 +74,14 @@ def test_a_falsified_vjp_makes_its_events_dissent(slip):
     assert found.events[1].verdict.suspects[0].op == "exp"
 
 
-def test_a_falsified_vjp_stops_grading_and_solving(tmp_path):
+def test_a_falsified_vjp_stops_grading_and_solving(file):
     """No key for the problem, and exit code 3 from `solve`."""
-    file = tmp_path / "p.yaml"
-    file.write_text("id: p\ninputs: {w: 0.5}\nprogram: sin(w).backward()\nask: {g: w.grad}\n")
+    path = file("id: p\ninputs: {w: 0.5}\nprogram: sin(w).backward()\nask: {g: w.grad}\n")
     with falsified(TABLE["sin"], "vjps", (lambda y, x: lambda g: g,)):
         with pytest.raises(NoKey, match="dissent at backward call 1"):
             make_key(problem("sin(w).backward()"))
-        assert CliRunner().invoke(main, ["solve", str(file)]).exit_code == 3
-    assert CliRunner().invoke(main, ["solve", str(file)]).exit_code == 0
+        assert run("solve", path).exit_code == 3
+    assert run("solve", path).exit_code == 0
 
 
 def test_what_lands_in_the_ledger_must_be_the_gradient():
@@ -215,10 +213,10 @@ def test_words_of_a_recorded_run_need_a_backward_call():
 def test_solve_shows_the_ledger_and_says_it_in_json():
     """`--steps` prints the ledger; `--json` has the parts, the events and the ledger."""
     args = ["solve", "problems/training.yaml", "--problem", "training-two-backwards"]
-    shown = CliRunner().invoke(main, [*args, "--steps"]).output
+    shown = run(*args, "--steps").output
     assert "backward call 2" in shown
     assert "ledger" in shown
-    line = json.loads(CliRunner().invoke(main, [*args, "--json"]).output)
+    line = json.loads(run(*args, "--json").output)
     assert line["verdict"] == "agree"
     assert line["parts"]["x.grad"]["answer"] == 16.0
     assert [entry["holds"] for entry in line["ledger"]] == [4.0, 16.0]
@@ -239,21 +237,18 @@ TOLD = yaml.safe_load(Path(__file__).with_name("facts.yaml").read_text())
 FACTS, ERRORS = TOLD["facts"], TOLD["errors"]
 
 
-def solved(tmp_path, program, asked):
+def solved(file, program, asked):
     text = {"id": "fact", "inputs": {"x": 2.0}, "program": program, "ask": {"answer": asked}}
-    path = tmp_path / "fact.json"
-    path.write_text(json.dumps(text))
-    result = CliRunner().invoke(main, ["solve", str(path), "--json"])
-    return result.exit_code, result.output
+    return run("solve", file(json.dumps(text), "fact.json"), "--json")
 
 
 @pytest.mark.parametrize("name", FACTS)
-def test_a_fact_comes_out_through_a_problem_file(name, tmp_path):
+def test_a_fact_comes_out_through_a_problem_file(name, file):
     """PyTorch's answer, and the three opinions agree on every call."""
     fact = FACTS[name]
-    code, said = solved(tmp_path, fact["program"], fact["asked"])
-    line = json.loads(said)
-    assert code == 0
+    result = solved(file, fact["program"], fact["asked"])
+    line = json.loads(result.output)
+    assert result.exit_code == 0
     assert line["verdict"] == "agree"
     assert line["parts"]["answer"]["answer"] == (
         fact["answer"]
@@ -263,13 +258,13 @@ def test_a_fact_comes_out_through_a_problem_file(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_an_error_of_pytorch_comes_out_with_its_place(name, tmp_path):
+def test_an_error_of_pytorch_comes_out_with_its_place(name, file):
     """PyTorch's words, at the line of the program where they are raised."""
     error = ERRORS[name]
-    code, said = solved(tmp_path, error["program"], "x.grad")
-    assert code == 2
-    assert error["words"] in said
-    assert f":{error['line']}:" in said.split("fact.json", 1)[1]
+    result = solved(file, error["program"], "x.grad")
+    assert result.exit_code == 2
+    assert error["words"] in result.output
+    assert f":{error['line']}:" in result.output.split("fact.json", 1)[1]
 
 
 NORMS = {"m.norm(1)": 10.0, "m.norm(2)": 30**0.5, "m.norm()": 30**0.5, "m.norm(3)": 100 ** (1 / 3),
@@ -277,11 +272,9 @@ NORMS = {"m.norm(1)": 10.0, "m.norm(2)": 30**0.5, "m.norm()": 30**0.5, "m.norm(3
 
 
 @pytest.mark.parametrize("call", NORMS)
-def test_the_method_norm_is_pytorchs(call, tmp_path):
+def test_the_method_norm_is_pytorchs(call, file):
     """Of [[1, -2], [3, 4]]: all entries are one vector, unless an axis is given."""
-    inputs = {"m": [[1.0, -2.0], [3.0, 4.0]]}
-    path = tmp_path / "norm.json"
-    path.write_text(json.dumps({"id": "norm", "inputs": inputs, "program": call}))
-    result = CliRunner().invoke(main, ["solve", str(path), "--json"])
+    text = {"id": "norm", "inputs": {"m": [[1.0, -2.0], [3.0, 4.0]]}, "program": call}
+    result = run("solve", file(json.dumps(text)), "--json")
     assert result.exit_code == 0
     assert json.loads(result.output)["value"] == pytest.approx(NORMS[call], rel=1e-14)
