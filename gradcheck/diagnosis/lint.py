@@ -116,9 +116,15 @@ def _is_never_made(act: Made) -> bool:
 
 
 def _find_constant_of_one(act: Made) -> str:
-    """A cure for a constant of the text that cannot be seen to be missing."""
-    one = act.rule is not None and act.span is not None and act.texts.get("c") in ("1", "1.0")
-    return ONE if one else ""
+    """A cure for a constant of the text that cannot be seen to be missing.
+
+    Nobody misses the 1 of 1/x, nor what is divided by 1.
+    """
+    if act.line is None or act.rule is None or act.rule.place is None or act.span is None:
+        return ""
+    row = act.line.rows[act.rule.place.ks[0]]
+    divided = row is not None and row.name == "divide"
+    return ONE if act.texts.get("c") in ("1", "1.0") and not divided else ""
 
 
 def _find_causes(case: Case) -> Iterator[tuple[str, str]]:

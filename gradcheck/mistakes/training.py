@@ -162,6 +162,10 @@ zeroed_before_step = _row("zeroed-before-step", "write",
     lambda w: w.before,
     says="Nothing moved: the gradient was cleared between backward and the step, which found none.",
     example=(LOOP, "w.grad", "2*w"))
+_row("step-upwards", "write",
+    lambda w: _scale(w, -1.0),
+    says="Each step went up the gradient: what is taken away was added.",
+    example=(LOOP, "w.grad", "2.88*w"))
 counted_twice = _row("counted-twice", "deposit",
     lambda d: _add(d, 2 * d.g),
     says="A gradient was counted twice.",

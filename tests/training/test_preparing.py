@@ -111,8 +111,8 @@ def named(key_, part, answer):
 
 
 def test_the_family_is_complete():
-    """The eight mistakes of the contract, each in words that do not blame."""
-    assert {row.id for row in TRAINING} == EIGHT
+    """The eight mistakes of the contract and one more, each in words that do not blame."""
+    assert {row.id for row in TRAINING} == EIGHT | {"step-upwards"}
     assert all(row.family == "training" and row.says.endswith(".") for row in TRAINING)
 
 
