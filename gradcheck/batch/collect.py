@@ -1,6 +1,7 @@
 """Submissions into the ledger: whose answers count, to what was asked, and what must be said."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from gradcheck.problem.record import is_training
 
 STRANGERS, LONGEST = 50, 100  # names that are told, as anybody thinks of any number; letters of one
 ALIKE = 0.85  # of the letters: one is wrong in seven
+DATED = re.compile(r"(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d")
 NAMED = 10  # names in one notice
 AT_ONCE = 500  # answers between commits; who is killed while they are read begins anew
 HALF_READ = (
@@ -107,6 +109,9 @@ class Collector:
         """What is said when all are read, and whether somebody must look."""
         yield from self._describe_strangers()
         named = {"nothing was handed in by": absent}
+        met = {*self.seen, *absent}
+        strange = [name for name in self.rules.students if name not in met]
+        named["--only names who handed in nothing here:"] = strange
         named["when they were handed in is not known, so they are in time:"] = self.timeless
         if whole:
             gone, idle = self.ledger.list_departed(), self.ledger.list_idle_marks()
@@ -132,6 +137,10 @@ class Collector:
         if not self._is_wanted(student):
             return
         read, answers = replace(read, student=student), self._place(read)
+        dated = [id for id, given in answers.items() if any(map(_is_date, given.values()))]
+        if read.table and dated:
+            words = f"a spreadsheet has made a date of the answer to {', '.join(dated)}"
+            self.ledger.notice(f"{read.file}: {words}: ask {student}", grave=True)
         before, table = self.seen.get(student, ("", ""))
         if student not in self.seen and roster.called and student not in roster.called:
             self.ledger.notice(f"{read.file}: {student} is not on the roster")
@@ -252,6 +261,11 @@ class Collector:
                 answer = gather_among(problem, part.name, given)
                 taken.append(TakenAnswer(id, asked, part.name, answer, share, tried))
         self.ledger.take(student, taken)
+
+
+def _is_date(answer: Any) -> bool:
+    """Whether an answer is what a spreadsheet makes of `1/2` or `1:2`."""
+    return isinstance(answer, str) and DATED.fullmatch(answer) is not None
 
 
 def describe_problem(problem: Problem) -> dict[str, Any]:

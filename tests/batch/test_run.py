@@ -289,6 +289,20 @@ def test_a_platform_says_who_was_late(tmp_path):
     assert found.stderr.count("is not known, so they are in time: 2: ") == 1
 
 
+def test_what_spreadsheets_and_choices_lose_is_said(tmp_path):
+    """A date that was an answer; somebody who is chosen and did not answer."""
+    rows = "student,line,two.x\nada,2026-02-01 00:00:00,1\nbob,6x,01:02:00\n"
+    made(tmp_path, {"set.yaml": SET, "form.csv": rows})
+    said = grade(tmp_path / "set.yaml", tmp_path / "form.csv", "--json").stderr
+    for words in (
+        "form.csv:2: a spreadsheet has made a date of the answer to line: ask ada",
+        ": ask bob",
+    ):
+        assert words in said
+    said = grade(tmp_path / "set.yaml", tmp_path / "form.csv", "--only", "ADA").stderr
+    assert "--only names who handed in nothing here: 1: ADA" in said
+
+
 # -- a person's marks ------------------------------------------------------------------------------
 
 
