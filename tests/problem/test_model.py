@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcheck.cli import main
 from gradcheck.errors import TextError
 from gradcheck.problem import load_text
 from gradcheck.problem.model import InputModel, ProblemModel, SetModel, make_schema
+from tests.support.commands import run
 from tests.support.shipped import FILES
 
 
@@ -56,15 +55,10 @@ CASES += [
 ]
 
 
-def solved(tmp_path, text):
-    (tmp_path / "set.yaml").write_text(text)
-    return CliRunner().invoke(main, ["solve", str(tmp_path / "set.yaml")], env={"COLUMNS": "300"})
-
-
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
-def test_bad_file(case, tmp_path):
+def test_bad_file(case, file):
     """The message names the place, says what is wrong, and the exit code is 2."""
-    result = solved(tmp_path, case["file"])
+    result = run("solve", file(case["file"]))
     assert result.exception is None or isinstance(result.exception, SystemExit)
     assert "Traceback" not in result.output
     assert case["says"] in result.output
@@ -73,15 +67,16 @@ def test_bad_file(case, tmp_path):
 
 
 @pytest.mark.parametrize("inputs", ["imputs: {x: 2.0}", "inputs: {2x: 2.0}"])
-def test_one_fault_is_told_once(tmp_path, inputs):
+def test_one_fault_is_told_once(file, inputs):
     """A misspelled key is not missing too; a program is not blamed for an input's bad name."""
-    assert solved(tmp_path, f"id: p\n{inputs}\nprogram: x\n").output.count("set.yaml:") == 1
+    text = f"id: p\n{inputs}\nprogram: x\n"
+    assert run("solve", file(text)).output.count("set.yaml:") == 1
 
 
-def test_all_faults_of_a_file_are_told_at_once(tmp_path):
+def test_all_faults_of_a_file_are_told_at_once(file):
     programs = {"a": "x + y", "b": "foo(x) + z"}
     rows = [f"- {{id: {n}, inputs: {{x: 1.5}}, program: {p}}}\n" for n, p in programs.items()]
-    said = solved(tmp_path, "problems:\n" + "".join(rows)).output
+    said = run("solve", file("problems:\n" + "".join(rows))).output
     for words in ("set.yaml:2:", "set.yaml:3:", "`y`", "`foo`", "`z`"):
         assert words in said
 

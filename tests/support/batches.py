@@ -7,9 +7,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from gradcheck.cli import main
+from tests.support.commands import run
 from tests.support.shipped import FOLDER
 
 SET = """
@@ -32,12 +32,11 @@ CLASS_ANSWERS = (
 
 
 def grade(*words: object) -> Result:
-    environment = {"COLUMNS": "120", "NO_COLOR": "1"}
-    return CliRunner().invoke(main, ["grade", *map(str, words)], env=environment)
+    return run("grade", *map(str, words))
 
 
 def report(*words: object) -> Result:
-    return CliRunner().invoke(main, ["report", *map(str, words)])
+    return run("report", *map(str, words))
 
 
 def lines(text: str) -> list[dict[str, Any]]:

@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from click.testing import CliRunner
 
-from gradcheck.cli import main
 from gradcheck.grading.key import make_key
 from gradcheck.grading.marking import find_faults
 from gradcheck.problem import load_text
+from tests.support.commands import run
 from tests.support.programs import (
     BACK,
     CLEAR,
@@ -92,28 +91,6 @@ def test_json_points_into_the_answer(tmp_path):
     assert "  line 3:\n      loss.backward()\n      ~~~~~~~~~~~~~~~" in shown
 
 
-@pytest.mark.parametrize(
-    ("ask", "place", "words"),
-    [
-        ("{loop: {form: code, read: w}}", "4:20", "`form`: 'program' was expected"),
-        ("{loop: {form: program}}", "4:13", "`read` is missing"),
-        ("{loop: {form: program, read: w, say: 1}}", "4:38", "`say` is not a key here"),
-        ("{loop: {form: program, read: v}}", "4:35", "`v` is not known here"),
-        ("{loop: {form: program, read: recorded.x}}", "4:35", "`.x` is not offered"),
-        ("{loop: {form: program, read: w +}}", "4:", "not readable as Python"),
-        ("{loop: [w]}", "4:13", "write an expression as a text"),
-    ],
-)
-def test_a_malformed_ask_is_told_with_its_place(tmp_path, ask, place, words):
-    """Line, column, what was expected, what came, the cure; exit code 2."""
-    file = tmp_path / "set.yaml"
-    file.write_text(f"id: p\ninputs: {{w: 2.0}}\nprogram: y = w**2\nask: {ask}\n")
-    result = CliRunner().invoke(main, ["solve", str(file)], env={"COLUMNS": "300"})
-    assert result.exit_code == 2
-    assert f"set.yaml:{place}" in result.output
-    assert words in result.output
-
-
 def test_a_self_test_may_say_that_nothing_can_be_named():
     named = {"answer": {"loop": loop(LOSS, BACK, KEEP, STEP)}, "mistake": "unnamed"}
     nothing = {"answer": {"loop": "record(norm=1.0)\n"}, "mistake": "unnamed"}
@@ -124,7 +101,7 @@ def test_a_self_test_may_say_that_nothing_can_be_named():
 
 def test_the_set_is_solved_like_any_other():
     """A part that asks for a program has the value that the reference leaves."""
-    result = CliRunner().invoke(main, ["solve", str(FILE), "--json"])
+    result = run("solve", str(FILE), "--json")
     assert result.exit_code == 0
     solved = {line["problem"]: line for line in map(json.loads, result.stdout.splitlines())}
     x = [1.0]
