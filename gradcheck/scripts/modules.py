@@ -38,48 +38,76 @@ def draw_dropout(x: Value, p: float = 0.5, training: bool = True, inplace: bool 
     return Dropout(p)(x) if training and p else x
 
 
+WAYS = ("", "_reverse")
+
+
 def _hold_stack(
-    cell: type[Layer], num_layers: int, batch_first: bool, dropout: float, **sizes: Value
+    cell: type[Layer],
+    *,
+    num_layers: int,
+    bidirectional: bool,
+    batch_first: bool,
+    dropout: float,
+    nonlinearity: str = "tanh",
+    **sizes: Value,
 ) -> Held:
+    if nonlinearity != "tanh":
+        raise ValueError(
+            f"a recurrent net of {nonlinearity} is not offered - write it step by step"
+        )
     held: Held = {}
     for k in range(num_layers):
-        held |= {f"{name}_l{k}": plan for name, plan in cell.holds(**sizes).items()}
-        sizes["input_size"] = sizes["hidden_size"]
+        for way in WAYS[: 1 + bidirectional]:
+            held |= {f"{name}_l{k}{way}": plan for name, plan in cell.holds(**sizes).items()}
+        sizes["input_size"] = sizes["hidden_size"] * (1 + bidirectional)
     return held
 
 
-def _say_stack(input_size: int, hidden_size: int, **rest: Value) -> str:
-    usual = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0}
-    shown = [f"{name}={value}" for name, value in rest.items() if value != usual[name]]
+USUAL = {
+    "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False,
+}  # fmt: skip
+
+
+def _say_stack(input_size: int, hidden_size: int, nonlinearity: str = "", **rest: Value) -> str:
+    shown = [f"{name}={value}" for name, value in rest.items() if value != USUAL[name]]
     return ", ".join([f"{input_size}, {hidden_size}", *shown])
 
 
 def _run_stack(self: Value, x: Value, state: Value = None) -> Value:
-    """Cells, one a layer, step after step: all values of the last, the last state of each."""
+    """Cells, one a layer and a way, step after step: all values, and the last states."""
     cell, stack = LAYERS[f"{type(self).__name__}Cell"], TABLE["stack"]
     turned = self.batch_first and x.ndim == 3
-    values, last = list(x.transpose(0, 1) if turned else x), []
+    values, last = list(x.transpose(0, 1) if turned else x), list[Value]()
     zero = np.zeros((*values[0].shape[:-1], self.hidden_size))
     pair = type(self).__name__ == "LSTM"
     for k in range(self.num_layers):
         values = [draw_dropout(v, self.dropout, self.training and k > 0) for v in values]
-        weights = [getattr(self, f"{name}_l{k}") for name in cell.held]
-        held: Value = (zero, zero) if pair else zero
-        if state is not None:
-            held = tuple(each[k] for each in state) if pair else state[k]
-        for n, step in enumerate(values):
-            held = everything()[cell.row](step, held, *weights)
-            values[n] = held[0] if pair else held
-        last.append(held)
+        sides = []
+        for way in WAYS[: 1 + self.bidirectional]:
+            weights = [getattr(self, f"{name}_l{k}{way}") for name in cell.held]
+            held: Value = (zero, zero) if pair else zero
+            if state is not None:
+                held = tuple(each[len(last)] for each in state) if pair else state[len(last)]
+            came = list[Value]()
+            for step in values[::-1] if way else values:
+                held = everything()[cell.row](step, held, *weights)
+                came.append(held[0] if pair else held)
+            sides.append(came[::-1] if way else came)
+            last.append(held)
+        pairs = zip(*sides, strict=True)
+        values = [
+            each[0] if len(each) == 1 else TABLE["concatenate"](each, axis=-1) for each in pairs
+        ]
     out = stack(values).transpose(0, 1) if turned else stack(values)
     return out, tuple(map(stack, zip(*last, strict=True))) if pair else stack(last)
 
 
 for name in ("RNN", "GRU", "LSTM"):
+    more = {"nonlinearity": "tanh"} if name == "RNN" else {}
     made = enter(
         NN, name, "", holds=partial(_hold_stack, LAYERS[f"{name}Cell"]), printed=_say_stack,  # type: ignore[arg-type]
-        draws=True, input_size=..., hidden_size=..., num_layers=1, bias=True, batch_first=False,
-        dropout=0.0,
+        draws=True, input_size=..., hidden_size=..., num_layers=1, **more, bias=True,
+        batch_first=False, dropout=0.0, bidirectional=False,
     )  # fmt: skip
     made.forward = _run_stack  # type: ignore[method-assign]
 
