@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import gradcheck
-from gradcheck.engine import autograd, factories, function, recording
 from gradcheck.help import PROMISED
 
 FINE, FAULTY = "id: a\ninputs: {x: 2.0}\nprogram: x**3\n", "id: a\nprogramm: x**3\n"
@@ -80,19 +79,10 @@ def test_examples_of_the_reference_run(module, name):
     """What a promised name's own words show is what comes."""
     home = import_module(module)
     known = {"np": np} | {each: getattr(home, each) for each in PROMISED[module]}
-    for test in doctest.DocTestFinder(recurse=False).find(getattr(home, name), name, globs=known):
+    examples = doctest.DocTestFinder(recurse=False).find(getattr(home, name), name, globs=known)
+    assert examples or module != "gradcheck"
+    for test in examples:
         assert doctest.DocTestRunner(verbose=False).run(test).failed == 0
-
-
-# -- the examples in the docstrings of what users import run as they stand -------------------------
-
-
-@pytest.mark.parametrize("module", [autograd, factories, function, recording])
-def test_examples_run(module):
-    """Each gives what it says."""
-    found = doctest.testmod(module)
-    assert found.attempted
-    assert not found.failed
 
 
 def test_a_file_of_tests_is_named_like_the_module_it_tests():
