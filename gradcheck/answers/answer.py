@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import partial
 
 from gradcheck.answers.formula import CONSTANTS, Formula, read_formula
+from gradcheck.answers.tokens import clip
 from gradcheck.answers.tree import read_number, write_decimal
 from gradcheck.errors import Complaint, TextError
 
@@ -84,10 +85,19 @@ def read_answer(
     if not isinstance(formula.tree.body, ast.List):
         return formula
     found = _read_array(_read_entries(formula, formula.tree.body), read)
+    notes = tuple(dict.fromkeys((*formula.notes, *_list_passed_over(formula))))
     if isinstance(found, NumberList):
-        return replace(found, notes=formula.notes)
-    first = replace(found.formulas[0], notes=formula.notes)
-    return replace(found, formulas=(first, *found.formulas[1:])) if formula.notes else found
+        return replace(found, notes=notes)
+    first = replace(found.formulas[0], notes=notes)
+    return replace(found, formulas=(first, *found.formulas[1:])) if notes else found
+
+
+def _list_passed_over(formula: Formula) -> Iterator[str]:
+    """Notes on the steps before a list, which are not compared; one that is not read is refused."""
+    for step in formula.steps[:-1]:
+        if step.fault and step.chained:
+            raise step.fault
+        yield f"`{clip(formula.text[step.start : step.end])}` is left out"
 
 
 def _read_entries(formula: Formula, node: ast.expr) -> object:

@@ -170,7 +170,12 @@ class Outline:
             return tree
         if (found := self.choices(self.tokens)) is not None:
             return found
-        parted = [Clause(*each) for each in split(self.tokens, self.parts) if each[1]]
+        stretches = split(self.tokens, self.parts)
+        alone = not stretches[0][1] and len(stretches) == 2
+        for sign, inside in stretches[1:]:
+            if sign and sign.kind == "word" and (not inside or (alone and sign.text in REASONS)):
+                self.leave_out([sign])  # `3x^2 because`, `because 3x^2`
+        parted = [Clause(*each) for each in stretches if each[1]]
         clauses = []
         for clause, after in zip_longest(parted, parted[1:]):
             at = clause.word in AT_POINT or (after is not None and after.word == ":")
@@ -285,7 +290,8 @@ class Outline:
         for at, token in enumerate(tokens):
             if at and token.text in ("#", "//"):
                 line = [*takewhile(lambda t: t.kind != "line", tokens[at:])]
-                if token.text == "#" or self.says_nothing(line[1:]):
+                last = "//" not in [t.text for t in line[1:]]
+                if token.text == "#" or (last and self.says_nothing(line[1:])):
                     self.leave_out(line)
                     return self.without_remarks([*tokens[:at], *tokens[at + len(line) :]])
         return tokens
