@@ -318,7 +318,7 @@ def dump_lines(student: Student, feedback: str) -> Iterator[str]:
     return (f"{begin}{text[1:]}" for each in student.answered for text in _dump(each, feedback))
 
 
-@lru_cache(maxsize=SECTIONS)
+@lru_cache(maxsize=SECTIONS // 4)
 def _dump(answered: Answered, feedback: str) -> Sequence[str]:
     """Its lines without the student."""
     return [json.dumps(restrict(line, feedback)) for line in answered.lines]

@@ -77,7 +77,7 @@ def _find_macros(template: str) -> Any:
     return make_environment().get_template(template).module
 
 
-@lru_cache(maxsize=5_000)  # what students share is written once
+@lru_cache(maxsize=2_000)  # what students share is written once
 def _write(macro: str, *told: Any, template: str = "section.html") -> Markup:
     return Markup(getattr(_find_macros(template), macro)(*told))
 
