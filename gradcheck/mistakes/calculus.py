@@ -50,6 +50,9 @@ sign_error = derivative("sign-error", anywhere,
 derivative("sign-error", lambda s: function(s) and s.op in SIGNED,
     "The derivative of the function in `{text}` has the other sign.",
     (lambda s: -s.right, "x*sin(x) + cos(3*x)", "sin(x) - x*cos(x) + 3*sin(3*x)"))
+derivative("sign-error", lambda s: composite(s) and np.all(s.dw < 0) and not np.all(s.dw == -1),
+    "The derivative of the inside of `{text}` is {dw}: its minus was lost.",
+    (lambda s: -s.right, "x*exp(-2*x)", "(1 + 2*x)*exp(-2*x)"), habit=False)
 for _i, _example in enumerate((("x + sin(x)", "-1 + cos(x)"), ("sin(x) - x", "cos(x) + 1"))):
     derivative("sign-error", lambda s: term(s) and s.both,
         f"The derivative of the term {{{'uv'[_i]}}} has the wrong sign in `{{text}}`.",
@@ -69,7 +72,7 @@ derivative("outer-not-differentiated", composite,
 derivative("not-differentiated", lambda s: call(s) and inner_is_variable(s),
     "`{text}` stands in the answer as it is: it has not been differentiated.",
     (lambda s: s.y * s.dx, "x**2 + sin(x)", "2*x + sin(x)"))
-derivative("outer-at-inner-derivative", composite,
+derivative("outer-at-inner-derivative", lambda s: composite(s) and not np.allclose(s.w, s.dw),
     "In `{text}` the outer derivative is taken at {dw}; it belongs at {w}, times {dw}.",
     (lambda s: s.slope(s.dw), "sin(x**3)", "cos(3*x**2)"),
     (lambda s: s.slope(s.dw) * s.dw, "sin(x**3)", "cos(3*x**2)*3*x**2"))
