@@ -9,7 +9,13 @@ import numpy as np
 from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.opinions.limits import RTOL
-from gradcheck.testing.call import find_hidden, make_calls, move_beside, read_arguments
+from gradcheck.testing.call import (
+    find_hidden,
+    make_calls,
+    move_beside,
+    read_arguments,
+    read_numeric,
+)
 from gradcheck.testing.findings import Check
 from gradcheck.testing.foreign import Adapted, adapt
 from gradcheck.testing.program import LABELS, NONE, make_program
@@ -78,7 +84,8 @@ def check(
         arranged likewise.
     gradient
         An array or a tuple of arrays, one a differentiated argument; a callable (same arguments)
-        -> such arrays; or True, where f gives `(value, gradient)`.
+        -> such arrays; or True, where f gives `(value, gradient)`. Of several numbers also the
+        Jacobian, of the value's shape and then the argument's.
     wrt
         Positions of the arguments that are differentiated; all that hold floats if left out.
     seed
@@ -170,7 +177,8 @@ def assert_vjp(
         Whether the last of what forward gives is a cache: asked for where that cannot be told.
     params, grads
         The dict or list in which a layer keeps its weights and that in which it leaves their
-        gradients, functions that give them, or names of attributes.
+        gradients, functions that give them, or names of attributes. Without `grads` backward gives
+        them behind those of its arguments, one each or in a dict.
     pure
         Refuse a backward that writes into its cotangent.
 
@@ -201,8 +209,6 @@ def assert_vjp(
     if params is not None:
         owner = getattr(given.forward, "__self__", None)
         weights = params, getattr(owner, "grads", None) if grads is None else grads
-        if weights[1] is None:
-            raise TypeError("params= needs grads=: where backward leaves the weights' gradients")
     how |= {"at": at, "kwargs": kwargs, "cache": cache, "pure": pure}
     return _raise_if_wrong(_judge(given, wrt, scalar=False, weights=weights, **how))
 
@@ -312,7 +318,7 @@ def assert_hessian(
         return found if own else np.asarray(unwrap(found))
 
     def pull(c: Value, x: Value) -> Value:
-        h = np.asarray(hessian(x), dtype=np.float64)
+        h = read_numeric(hessian(x), "the Hessian")
         if h.shape != due:
             raise TypeError(f"the Hessian has the shape {h.shape}; of this argument it is {due}")
         return np.tensordot(c, h, np.ndim(x))[()]
@@ -401,7 +407,8 @@ def _judge(
         if program.backward is not None and len(points) == 1:
             near = move_beside(points[0], seed)
             points += [check.ask(near)] if near is not None else []
-        array = scalar and claim is not None and prod(points[0].shape()) != 1
+        several = prod(points[0].shape()) != 1 and not points[0].rows
+        array = scalar and claim is not None and several
         remarks = (DRIFTS if program.drifts else "", *find_hidden(points[0]), *check.notes)
         every = (*remarks, OF_AN_ARRAY if array else "", given.note)
         check.notes = dict.fromkeys(filter(None, every))

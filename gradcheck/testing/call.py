@@ -20,7 +20,7 @@ from gradcheck.language.kinds import KINDS
 from gradcheck.language.program import Span, Spans, list_frames
 from gradcheck.numbers.run import heed_refusals
 from gradcheck.opinions.limits import EPSILON, LINEAR
-from gradcheck.opinions.opinion import Case, Estimate
+from gradcheck.opinions.opinion import Case, Estimate, Rows
 from gradcheck.testing.copies import Coarse, Copies, read_kind
 from gradcheck.testing.program import ALONE, WEIGHTS, UserProgram, is_float, is_tree, read_signature
 from gradcheck.values import Array, Params, Routine, Value
@@ -56,6 +56,7 @@ class Call:
     wrt: tuple[int, ...]
     beside: bool = False  # whether it is no point of the user's, but one next to it
     closed: bool = False  # whether the program is run on floats alone
+    rows: bool = False  # whether every entry of the value is differentiated: a Jacobian
 
     @cached_property
     def placed(self) -> dict[str, int]:
@@ -100,10 +101,19 @@ class Call:
 
     def case(self, seed: int, cotangent: Array | None = None) -> Case:
         """The question for the three opinions; the other arguments stay what they are."""
+        if self.rows:
+            rows = Rows(self.shape())
+            return Case(
+                self.on, self._inputs, tuple(self.placed), seed=seed, where=self._where, rows=rows
+            )
         if cotangent is None and (shape := self.shape()):  # one number in brackets is a number
             one = prod(shape) == 1
             cotangent = np.ones(shape) if one else draw_signed(np.random.default_rng(seed), shape)
         return Case(self.on, self._inputs, tuple(self.placed), cotangent, seed, self._where)
+
+    def expected_shapes(self, value: tuple[int, ...] = ()) -> dict[str, tuple[int, ...]]:
+        """Of the gradients by their names; of the slopes of a value's entries by its shape."""
+        return {name: value + np.shape(self.args[i]) for name, i in self.placed.items()}
 
     def _where(self) -> Span | None:
         return locate_running(find_file(self.program.forward))
@@ -231,9 +241,9 @@ def draw_signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def read_numeric(value: Value, what: str) -> Array:
-    """A real number or an array of them as an array; TypeError for anything else."""
+    """A real number or an array of them, SciPy's sparse ones too; TypeError for anything else."""
     try:
-        array = np.asarray(value)
+        array = np.asarray(value.toarray() if hasattr(value, "toarray") else value)
     except ValueError:
         raise TypeError(
             f"{what} is made of rows of different lengths; even them out, or {ALONE}"
@@ -434,15 +444,16 @@ def widen_call(found: Params, call: Call) -> Call:
     wrt = set(call.wrt)
     for i, (name, arg) in enumerate(zip(call.program.labels, call.args, strict=True)):
         g = found.get(name)
-        if is_float(arg) and _is_something(g):
+        if is_float(arg) and _is_something(g, name):
             wrt.add(i)
         elif g is None and isinstance(arg, float) and call.program.is_inside(i):
             wrt.discard(i)
     return call if wrt == set(call.wrt) or not wrt else replace(call, wrt=tuple(sorted(wrt)))
 
 
-def _is_something(gradient: Value) -> bool:
-    return gradient is not None and bool(np.any(np.asarray(gradient) != 0))
+def _is_something(gradient: Value, name: str) -> bool:
+    given = 0 if gradient is None else read_numeric(gradient, f"the gradient given for {name}")
+    return bool(np.any(given != 0))
 
 
 def list_impurities(call: Call, came: Value, args: Sequence[Value], c: Array) -> list[str]:
@@ -451,8 +462,8 @@ def list_impurities(call: Call, came: Value, args: Sequence[Value], c: Array) ->
     faults = [
         f"a gradient came for {name}, which is not differentiated"
         for i, (name, arg) in enumerate(zip(call.program.labels, call.args, strict=True))
-        if i not in call.wrt and _is_something(found.get(name))
-        and (read_kind(arg) in ("i", "u", "b") or isinstance(arg, int))
+        if i not in call.wrt and (read_kind(arg) in ("i", "u", "b") or isinstance(arg, int))
+        and _is_something(found.get(name), name)
     ]  # fmt: skip
     if any(map(_differs, args, call.args)):
         faults.append("backward changes its arguments in place")

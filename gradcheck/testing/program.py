@@ -261,11 +261,12 @@ def _is_even(value: Value) -> bool:
 class Weights:
     """Arrays that a layer keeps by key, and where it leaves their gradients.
 
-    `held` and `left` give its dict or list, which it may make anew at every call.
+    `held` and `left` give its dict or list, which it may make anew at every call; without `left`
+    backward gives them behind the gradients of its arguments.
     """
 
     held: Routine
-    left: Routine
+    left: Routine | None
     keys: tuple[Value, ...]
     left_keys: tuple[Value, ...]
 
@@ -273,14 +274,24 @@ class Weights:
         place = self.held()
         return {key: place[key] for key in self.keys}
 
-    def gradients(self) -> dict[Value, Value]:
-        """What backward has left, by the keys of the weights; zeros where it left nothing."""
-        left = self.left()
+    def gradients(self, came: Value, own: int) -> "_WithWeights":
+        """What came, and what backward has left by the keys of the weights: zeros for nothing."""
+        left: Value = ()
+        if self.left is not None:
+            left = self.left()
+        elif isinstance(came, tuple) and len(came) > own:
+            came, left = came[:own], came[own:]
+            left = left[0] if len(left) == 1 and isinstance(left[0], dict) else left
         if isinstance(left, dict):
             left = [by_name(left, key) for key in self.left_keys]
         held = self.values().items()
+        if len(left) != len(held):
+            raise TypeError(
+                f"{len(left)} gradients came for {len(held)} weights: params= and grads="
+            )
         pairs = zip(held, left, strict=True)
-        return {key: np.zeros(np.shape(w)) if g is MISSING else g for (key, w), g in pairs}
+        each = {key: np.zeros(np.shape(w)) if g is MISSING else g for (key, w), g in pairs}
+        return _WithWeights(came, each)
 
 
 def find_weights(owner: Value, held: Value, left: Value) -> Weights:
@@ -294,7 +305,7 @@ def find_weights(owner: Value, held: Value, left: Value) -> Weights:
         place = given if callable(given) else lambda: getattr(owner, name) if name else given
         return place, tuple(place()) if isinstance(place(), dict) else ()
 
-    (mine, keys), (place, left_keys) = look(held), look(left)
+    (mine, keys), (place, left_keys) = look(held), look(left) if left is not None else (None, ())
     keys = keys or tuple(range(len(mine())))
     by_attribute = isinstance(left, list | tuple) and left_keys
     return Weights(mine, place, keys, left_keys if by_attribute else keys)
@@ -363,7 +374,7 @@ class UserProgram:
                 called = ", ".join(self.way.names(names) if cotangent else names)
                 error.add_note(f"raised where it was called as `{name}({called})`")
             raise
-        return came if self.weights is None else _WithWeights(came, self.weights.gradients())
+        return came if self.weights is None else self.weights.gradients(came, self.own)
 
     def leaves(self, args: Sequence[Value]) -> tuple[Value, ...]:
         """The arrays of other arguments of the same make; the weights as they are."""
@@ -386,7 +397,7 @@ class UserProgram:
         self.kept.put_back()
         weights = self.weights
         if weights is not None:
-            held, left = map(copies.of, (weights.held, weights.left))
+            held, left = map(copies.of, (weights.held, weights.left))  # None is its own copy
             weights = replace(weights, held=held, left=left)
         forward, backward = copies.of(self.forward), copies.of(self.backward)
         kept = Kept(forward, backward)
@@ -439,7 +450,8 @@ class UserProgram:
         called, plural = ", ".join(self.names[i] for i in tops), "" if len(came) == 1 else "s"
         raise TypeError(
             f"{len(came)} gradient{plural} came for {len(tops)} argument{'' if alone else 's'} to "
-            f"differentiate by ({called}): give one each, in their order, or name wrt=; {ALONE}"
+            f"differentiate by ({called}): give one each, in their order, or name wrt=, or params= "
+            f"for a layer's weights; {ALONE}"
         )
 
 
@@ -481,7 +493,9 @@ def make_program(
 
     leaves, copies = made.leaves(()), list[Value]()
     first = run()
+    with_slopes = made.second and isinstance(first, tuple)
     outputs, cached = find_outputs(first, scalar=scalar)
+    outputs = Outputs(cached=True) if with_slopes else outputs  # (value, gradient)
     keeps = made.kept.has_changed() or weights is not None
     if keeps:
         drifts = not np.array_equal(outputs.flat(first), outputs.flat(run()))

@@ -570,7 +570,8 @@ class RepairSearch:
     def _is_shaped(self, call: Call, found: Params | None = None) -> bool:
         """Whether gradients have their arguments' shapes: not all, where a program writes one."""
         given = self.claim.gradients if found is None else found
-        return all(np.shape(given[n]) == np.shape(call.args[i]) for n, i in call.placed.items())
+        due = call.expected_shapes(call.shape() if call.rows else ())
+        return {name: np.shape(given[name]) for name in due} == due
 
     def _holds(self, points: Sequence[AskedPoint]) -> bool:
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradcheck.engine import advice
 from gradcheck.errors import underline
 from gradcheck.opinions.limits import EPSILON, WIDE
 from gradcheck.opinions.opinion import Case
@@ -52,7 +53,8 @@ HELP = (
 LOST = "right as far as {floats} can show: the formula loses digits here"
 OF_FORMULAS = ("wrong-variable", "denominator-not-squared")
 QUOTED = re.compile("`[^`]+`")
-TENSORS = re.compile(r"(?:TypeError: )?Can't call numpy\(\) on Tensor[^;]*")
+TENSORS = "|".join(map(re.escape, (advice.NO_ARRAY, advice.NO_NUMPY, advice.NO_FLOAT)))
+IN_FLOATS = "compiled code, float() and `math` take plain floats, without a gradient"
 FAILED = {
     "undecided": "no gradient could be established",
     "jump": "the function jumps at this point: it has no gradient there",
@@ -188,7 +190,7 @@ def _wrap(*texts: str, indent: str = "  ") -> list[str]:
     """Sentences in narrow lines, the further ones indented more; code below them as it is."""
     lines, further = [], indent + "  "
     for text in texts:
-        plain, *code = TENSORS.sub("compiled code takes plain floats there", text).split("\n")
+        plain, *code = re.sub(rf"(\w+Error: )?({TENSORS})", IN_FLOATS, text).split("\n")
         lines += textwrap.wrap(
             plain, WIDTH, initial_indent=indent, subsequent_indent=further,
             break_long_words=False, break_on_hyphens=False,

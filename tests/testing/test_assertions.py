@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 
 from gradcheck.testing import (
@@ -260,6 +261,17 @@ def caught(x):
         return 1e308
 
 
+def outward(x, a):
+    return np.outer(np.sin(x[:2]), a * x)
+
+
+def outward_slopes(x, a):
+    """Of every entry of the value by every entry of the arguments."""
+    by_x = np.einsum("ik,j->ijk", np.eye(2, 5) * np.cos(x), a * x)
+    by_x += np.einsum("i,jk->ijk", np.sin(x[:2]), a * np.eye(5))
+    return by_x, np.outer(np.sin(x[:2]), x)
+
+
 def typed(x):
     """A function that looks at types: nothing is known of it."""
     return np.sum(x**2) if type(x) is np.ndarray else np.sum(x**3)
@@ -297,6 +309,13 @@ HELD = {
     "a whole number": lambda: assert_gradient(lambda x: x**2, 3.0, gradient=6),
     "one number in brackets": lambda: assert_gradient(
         lambda x: x.T @ x, X34[:, :1], gradient=lambda x: 2 * x),
+    "a Jacobian": lambda: assert_gradient(outward, X5, 2.0, gradient=outward_slopes),
+    "a value with its Jacobian": lambda: assert_gradient(
+        lambda x, a: (outward(x, a), *outward_slopes(x, a)), X5, 2.0, gradient=True),
+    "a sparse Jacobian": lambda: assert_gradient(
+        lambda x: x**2, X5, gradient=lambda x: scipy.sparse.diags(2 * x)),
+    "a Jacobian of floats alone": lambda: assert_gradient(
+        lambda x: np.array([float(v) ** 2 for v in x]), X5, gradient=lambda x: np.diag(2 * x)),
     "a refusal that is caught": lambda: assert_gradient(caught, 1.5, gradient=math.exp),
     "lists": lambda: assert_gradient(lambda x: np.sum(x**2), [1.0, 2.0], gradient=[2, 4]),
     "by position": lambda: assert_gradient(times, 3, X5, Y5, gradient=3 * Y5, wrt=1),
@@ -337,6 +356,10 @@ REFUSED = {
         softmax, lambda c, x: 1.001 * softmax_back(c, x), X34F)),
     "plain floats alone": ("should be", lambda: assert_gradient(
         closed, BB[:2], gradient=lambda x: np.array([2 * x[0], 1.1]))),
+    "one entry of a Jacobian": (r"d/dx\[3, 3\] is -", lambda: assert_gradient(
+        lambda x: x**3, X5, gradient=lambda x: np.diag(3 * x**2 * [1, 1, 1, -1, 1]))),
+    "a Jacobian transposed": (r"shape \(5, 2\), not \(5,\)", lambda: assert_gradient(
+        lambda x: np.stack([x.sum(), x @ x]), X5, gradient=lambda x: np.stack([x**0, 2 * x], 1))),
     "a shape that PyTorch sums": (r"shape \(3, 4\), not \(4,\)", lambda: assert_vjp(
         lambda x, b: x + b, lambda c, x, b: (c, c), X34, B4)),
     "beyond the interval of a kink": (r"outside the kink's interval \[-1, 1\]",

@@ -154,6 +154,20 @@ def test_a_layer_with_its_weights():
     assert assert_vjp(it.forward, it.backward, X)
 
 
+def test_gradients_of_weights_may_come_behind_those_of_arguments():
+    """One each, or in a dict; a slip among them is told by the weight's name."""
+    it = Layer()
+    del it.params["mean"], it.grads
+    one_each = lambda dy: dense_back(dy, it.x, it.params["W"], it.params["b"])
+    in_a_dict = lambda dy: (one_each(dy)[0], dict(zip(("dW", "db"), one_each(dy)[1:], strict=True)))
+    assert assert_vjp(it.forward, one_each, X, params=it.params)
+    assert assert_vjp(it.forward, in_a_dict, X, params=it.params)
+    with pytest.raises(GradientError, match=r"d/db\["):
+        assert_vjp(it.forward, lambda dy: but(one_each(dy)), X, params=it.params, explain=0)
+    with pytest.raises(TypeError, match="1 gradients came for 2 weights"):
+        assert_vjp(it.forward, lambda dy: one_each(dy)[:2], X, params=it.params)
+
+
 def test_whole_numbers_stay_whole_beside_weights():
     """An embedding's arguments are rows to pick; what is differentiated are its weights."""
 
