@@ -280,13 +280,11 @@ PARSING = threading.Lock()
 
 
 def parse_python(source: str, mode: str = "exec") -> Value:
-    """What Python reads, without its warnings, and one text at a time.
+    """`ast.parse`, one text at a time, and again where another thread disturbed it.
 
-    Before 3.11.8 it counts the depths of all threads together (python/cpython#106905): where
-    somebody else parses too it is asked again.
+    Python before 3.11.8 counts the depths of all threads together (python/cpython#106905).
     """
-    with PARSING, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with PARSING:
         for _ in range(9):
             with suppress(SystemError):
                 return ast.parse(source, mode=mode)
@@ -299,7 +297,9 @@ def parse(passage: Passage) -> ast.Module:
         size = f"{len(passage.source):,} characters, at most {LONGEST:,}"
         raise TextError([passage.complaint(f"a program of {size}", "shorten it")])
     try:
-        tree: ast.Module = parse_python(passage.source)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree: ast.Module = parse_python(passage.source)
     except SyntaxError as error:
         raise TextError([_explain_syntax(passage, error)]) from None
     except (RecursionError, MemoryError):
