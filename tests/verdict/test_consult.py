@@ -156,6 +156,12 @@ def test_a_function_may_hold_values_constant_in_its_own_forward():
     assert consult(case(lambda x: np.sum(Square.apply(x)), x=[1.0, 2.0])).verdict == "dissent"
 
 
+def test_a_program_that_is_run_again_warns_of_nothing():
+    """NumPy's "Mean of empty slice" is no line of an answer."""
+    with warnings.catch_warnings(action="error"), np.errstate(all="ignore"):
+        reverse(case(np.mean, x=[]))
+
+
 @pytest.mark.parametrize("program", ["sin(1e30*x)", "sin(1e300*x)", "x**2 * sin(1e30/x)"])
 def test_waves_shorter_than_a_step_are_neither_slope_nor_jump(program):
     assert solved(program, 1.0).verdict == "undecided"
