@@ -86,7 +86,7 @@ def _form(case: Case, bits: int, count: int) -> Opinion:
 
 
 def _evaluate(case: Case, point: Point) -> tuple[Array, arb]:
-    out = case.function("ball", point)
+    out = case.function("ball", {name: values.copy() for name, values in point.items()})
     root = opinion.contract(out, None if case.cotangent is None else balls(case.cotangent))
     return arbs(out), arbs(root).item()
 

@@ -2,11 +2,13 @@
 
 from itertools import product
 
+import numpy as np
 import pytest
 from flint import arb
 
 from gradcheck.numbers.run import precision
-from gradcheck.opinions.differences import measure_slope
+from gradcheck.opinions.differences import differences, measure_slope
+from tests.support.cases import case
 
 INFINITE = float("inf")
 # For t > 0: the piece, and its slope where t is 0.
@@ -49,3 +51,13 @@ def test_only_pieces_of_one_slope_are_smooth(x):
                 assert -before != beyond
             else:
                 assert seen.kind in {"vertical", "jump"}
+
+
+@pytest.mark.parametrize("x", [3.0, [3.0, 4.0]])
+def test_what_a_program_changes_in_place_is_a_copy(x):
+    def double(x):
+        x *= x
+        return np.sum(x)
+
+    found = differences(case(double, x=x)).gradients["x"].value
+    assert np.array_equal(found, 2 * np.asarray(x))
