@@ -58,26 +58,34 @@ PARTS = frozenset([",", ";", ":", ".", "\n"])
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
 NEGATIONS = as_set("not never nicht kein keine pas non no isn doesn cannot wrong incorrect false")
 HARMLESS = re.compile(r"\b(?:not|no) (?:yet |fully |further )?(?:simplif\w+|expanded|sure|idea) ")
+LOWERED = re.compile(
+    r"\b(?:(?:reduc|lower|decreas|drop|bring|subtract)\w* (?:\w+ ){0,3}(?:exponent|power|degree)s?"
+    r"|(?:exponent|power|degree)s? (?:\w+ ){0,4}(?:reduc|lower|decreas|dropp)\w*)(?: by one)? "
+)
+"""The power rule in words."""
 NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|half|itself"
 APPLIED = re.compile(
     r"(?:\b(?!(?:derivative|gradient|slope|value|answer|result|rate|change|prime|form|function"
-    r"|expression|solution|ableitung|dérivée|derivada|derivata)\b)\w+ (?:of|von|de|di)"
+    r"|expression|solution|kind|sort|ableitung|dérivée|derivada|derivata)\b)\w+ (?:of|von|de|di)"
     r"|twice|thrice|half|double|triple|quarter|negative|opposite(?: is)?|minus|to(?= the )|than"
     r"|(?:proportional|add\w*) to|at (?:most|least)|except|(?:any|no|every)thing but|without|from"
     r"|(?:kleiner|größer) als|(?:menor|mayor) que|nothing like|unlike|root"
     r"|(?:divid|multipl)\w*(?: \w+)? by"
-    rf"|(?:by|add|subtract) (?:{NUMBERS})(?: to| from)?) (?:the )?$"
-    r"|^(?:(?:and|then|but|all|is|now|it|that) )*(?:to the|less|more|larger|smaller|percent|under"
-    r"|(?:divid|multipli|increas|decreas|reduc|rais|add|lower|squar|cub)ed"
-    r"|(?:divide|multiply|double|triple|halve|negate|invert|square|flip) (?:it|this|that|all)) "
-    r"|^(?:geteilt|dividiert|multipliziert|mal|hoch|zum quadrat|divisé|multiplié|fois|au carré"
-    r"|dividido|multiplicado|por (?:dos|tres)|al cuadrado) |vorzeichen "
+    rf"|(?:by|add|subtract) (?:{NUMBERS})(?: to| from)?) (?:the )?$|vorzeichen "
     r"|\b(?:(?:opposite|other) sign|sign (?:flipp|chang|revers)ed|reciprocal|can ' t"
     r"|(?:doubl|tripl|halv|negat|invert|transpos)ed) "
 )
-"""Words that do something to the formula beside them."""
+"""Words that do something to the formula behind them, or anywhere."""
+DONE = re.compile(
+    r"(?:(?:and|then|but|all|is|now|it|that) )*(?:to the (?!best)|(?:less|more|larger|smaller) "
+    r"|(?:percent|under|(?:divid|multipli|increas|decreas|reduc|rais|add|lower|squar|cub)ed) "
+    r"|(?:divide|multiply|double|triple|halve|negate|invert|square|flip) (?:it|this|that|all) "
+    r"|(?:geteilt|dividiert|multipliziert|mal|hoch|zum quadrat|divisé|multiplié|fois|au carré"
+    r"|dividido|multiplicado|por (?:dos|tres)|al cuadrado) )"
+)
+"""Words that do something to the formula before them."""
 OF = re.compile(
-    r"\b(?:derivative|gradient|slope|ableitung|dérivée|deriva[dt]a) \w+ (?:the )?$", re.I
+    r"(?<!has )\b(?:derivative|gradient|slope|ableitung|dérivée|deriva[dt]a) \w+ (?:the )?$", re.I
 )
 UNFINISHED = as_set("if when else otherwise elif or oder ou")
 """Half of a case, or one formula of two."""
@@ -196,17 +204,21 @@ class Outline:
         return make_fault(self.typed, at, message, cure)
 
     def leave_out(self, tokens: Tokens) -> None:
+        if not tokens:
+            return
         said = spell(tokens).lower()
         denied = not NEGATIONS.isdisjoint(said.split(" "))
         if denied and not NEGATIONS.isdisjoint(HARMLESS.sub("", said).split(" ")):
             message = "is this the answer, or is it not?"
             raise self.fault(tokens[0], message, "give the formula alone")
-        if APPLIED.search(said):
+        said = LOWERED.sub("", said)
+        before = [token for token in self.tokens if token.start < tokens[0].start]
+        behind = before and not self.says_nothing(before)
+        if APPLIED.search(said) or (behind and DONE.match(said)):
             message = "these words do something to the formula"
             raise self.fault(tokens[0], message, "write it with signs")
-        if tokens:
-            text = self.typed[tokens[0].start : tokens[-1].end].strip()
-            self.reading.notes.append(f"`{clip(text)}` is left out")
+        text = self.typed[tokens[0].start : tokens[-1].end].strip()
+        self.reading.notes.append(f"`{clip(text)}` is left out")
 
     # -- trees
 
