@@ -10,12 +10,15 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+import yaml
 
 from gradcheck.batch import submissions as batch
 from gradcheck.batch.roster import read_names, read_roster
 from gradcheck.batch.submissions import Notice, Submission, read_submissions
 from gradcheck.errors import TextError
 from tests.support.batches import made
+
+FORMS = yaml.safe_load(Path(__file__).with_name("forms.yaml").read_text())
 
 LINK = "link.yaml"
 ADA = "student: ada\nanswers: {line: 6x}\n"
@@ -254,17 +257,7 @@ def test_names_of_downloads(tmp_path, names, path, student, called):
     assert students(read(archive, names=read_names(names))) == [student]
 
 
-@pytest.mark.parametrize(
-    ("path", "page"),
-    [
-        (
-            "Ada_12345_assignsubmission_onlinetext/onlinetext.html",
-            '<!DOCTYPE html><head><title>x</title><style>p {a: b}</style></head><body><p dir="ltr">'
-            "line: 6x<sup>2</sup>&nbsp;</p>\n<p>two: {x: 2xy,\n y: x&sup2;}</p></body>",
-        ),
-        ("ada_12345_67_text.html", "<div>line: 6x<sup>2</sup><br />two: {x: 2xy, y: x²}</div>"),
-    ],
-)
+@pytest.mark.parametrize(("path", "page"), FORMS["typed"])
 def test_what_is_typed_into_a_platform(tmp_path, path, page):
     """Its editor makes a page of it; other pages are no answers."""
     made(tmp_path, {path: page.replace("<title>x</title>", ""), "other.html": page})
@@ -290,20 +283,7 @@ def test_a_name_that_does_not_fit_grades_nobody(tmp_path):
             read_names(names)
 
 
-@pytest.mark.parametrize(
-    ("file", "owner"),
-    [
-        ("Ada Lovelace.ipynb", "Lovelace, Ada"),
-        ("week3_Lovelace_Ada.ipynb", "Lovelace, Ada"),
-        ("hw-s2005.ipynb", "García, José"),
-        ("jose garcia (1).ipynb", "García, José"),
-        ("Anne-Lee.ipynb", "Lee, Anne"),
-        ("Garcia.ipynb", "Garcia"),  # half a name is nobody's
-        ("Anne Lee Ada Lovelace.ipynb", "Anne Lee Ada Lovelace"),  # whose, of two?
-        ("Points Possible.ipynb", "Points Possible"),
-        ("17.ipynb", "17"),  # the points that one student has
-    ],
-)
+@pytest.mark.parametrize(("file", "owner"), FORMS["owners"])
 def test_a_file_is_its_owners_however_the_name_is_written(tmp_path, file, owner):
     """The roster is Canvas's own gradebook: two lines of headers, and columns of points."""
     rows = (
