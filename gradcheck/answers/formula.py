@@ -2,6 +2,7 @@
 
 import ast
 import math
+import re
 from collections.abc import Collection, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -100,9 +101,10 @@ def list_other_readings(formula: Formula) -> Iterator[Formula]:
 
     And with roots as those have them who take the third root of a negative number.
     """
-    tree = _RealRoots().visit(deepcopy(formula.tree))
-    if (rooted := replace(formula, tree=tree)).understood != formula.understood:
-        yield replace(rooted, notes=(*formula.notes, REAL_ROOT))
+    if ROOT.search(formula.understood):
+        rooted = replace(formula, tree=_RealRoots().visit(deepcopy(formula.tree)))
+        if rooted.understood != formula.understood:
+            yield replace(rooted, notes=(*formula.notes, REAL_ROOT))
     if formula.words is None or not formula.doubts:  # of a piece nothing is in doubt
         return
     each = [frozenset([at]) for at in formula.doubts[:TURNS]]
@@ -117,6 +119,7 @@ def list_other_readings(formula: Formula) -> Iterator[Formula]:
             yield found
 
 
+ROOT = re.compile(r"\*\*-?\(-?\(?\d+/\d")
 REAL_ROOT = "roots of negative numbers are the real ones, as in cbrt(-8) = -2"
 
 
