@@ -120,11 +120,8 @@ class Collector:
         for words, names in named.items():
             if names:
                 yield f"{words} {_count_names(names)}", False
-        for name in self.roster.twice:
-            yield (
-                f"{name} stands twice on the roster: what either row says names this student",
-                True,
-            )
+        said = "stands twice on the roster: what either row says names this student"
+        yield from ((f"{name} {said}", True) for name in self.roster.twice)
 
     def _is_wanted(self, student: str) -> bool:
         return not self.rules.students or student in self.rules.students

@@ -327,7 +327,8 @@ def _read_rows(file: File, mapping: Mapped) -> Iterator[Read]:
         yield Notice(f"{file.name}: {words}", grave=False)
     if table.others:
         cure = "save each that has answers as a file of its own"
-        yield Notice(f"{file.name}: the sheets {list_names(table.others)} are not read - {cure}")
+        words = f"the sheets {list_names(table.others)} are not read - {cure}"
+        yield Notice(f"{file.name}: {words}", grave=False)
     first = list(islice(table.rows, TITLES))
     above = next((k for k, (_, row) in enumerate(first) if mapping.student in row), 0)
     headers = [header.strip() for _, row in first[above : above + 1] for header in row]
