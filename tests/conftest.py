@@ -99,8 +99,7 @@ def pytest_sessionstart():
 
 
 def pytest_collection_finish():
-    """What is known by now stays: it is not looked through for garbage again."""
-    gc.freeze()
+    """What is known by now stays: it is seldom looked through for garbage again."""
     gc.set_threshold(20_000, 50)
     gc.enable()
 

@@ -166,7 +166,7 @@ PIECES = [
 
 
 @pytest.mark.parametrize("seed", range(120))
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 def test_any_text_gets_a_verdict(seed):
     """Random texts, and programs that are cut and sprinkled: nothing is raised."""
     rng = random.Random(seed)
