@@ -172,8 +172,7 @@ def test_right_answers_are_not_accused(said):
 def test_stories_do_not_hang_on_the_id(said):
     """The same answers have the same stories in another section: of every ninth exercise."""
     asked = Counter(exercise.program for exercise in exercises())
-    told = tally("another", every=9).told
-    there = [(program, h.ids) for program, h in told if asked[program] == 1]
+    there = [(p, h.ids) for p, h in tally("another", every=9).told if asked[p] == 1]
     programs = {program for program, _ in there}
     assert [(p, h.ids) for p, h in said.told if p in programs] == there != []
 

@@ -208,6 +208,7 @@ def test_a_backward_pass_by_hand_is_right():
 
 
 @pytest.mark.parametrize(("due", "came", "mistake"), NETWORK["slips"])
+@pytest.mark.sampled(3)
 def test_a_slip_in_a_backward_pass_by_hand_is_named(due, came, mistake):
     """Which entries are wrong says where it was made: what others hang on is right."""
     found = judged(BY_HAND, NETWORK["program"].replace(due, came))
