@@ -4,7 +4,6 @@ import ast
 import re
 import sys
 import threading
-import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
@@ -29,6 +28,7 @@ from gradcheck.language.vocabulary import (
     Vocabulary,
     words,
 )
+from gradcheck.numbers.run import silence_warnings
 from gradcheck.values import Params, Routine, Value
 
 # The file name of every compiled program, by which its frames are known.
@@ -247,7 +247,7 @@ def _check(
     for node in find_unexpected(made):
         raise TextError([passage.complaint(*OTHERWISE, locate_node(node))])
     try:
-        with warnings.catch_warnings(action="ignore"):
+        with silence_warnings():
             code = compile(made, MARK, "exec", dont_inherit=True)
     except SyntaxError as error:
         line, start = error.lineno or 1, (error.offset or 1) - 1
@@ -297,8 +297,7 @@ def parse(passage: Passage) -> ast.Module:
         size = f"{len(passage.source):,} characters, at most {LONGEST:,}"
         raise TextError([passage.complaint(f"a program of {size}", "shorten it")])
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with silence_warnings():
             tree: ast.Module = parse_python(passage.source)
     except SyntaxError as error:
         raise TextError([_explain_syntax(passage, error)]) from None
@@ -433,9 +432,7 @@ def run(
     meter, namespace, kept = Meter(budget), dict[str, Value](), None
     try:
         namespace = _make_namespace(program, inputs, kind, meter, context)
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with np.errstate(all="ignore"), silence_warnings(RuntimeWarning, DeprecationWarning):
             exec(program.code, namespace)  # noqa: S102  # every node was checked and lowered
     except (OutOfBudget, MemoryError, RecursionError) as error:
         raise OutOfBudget(str(_make_complaint(program, error))) from error

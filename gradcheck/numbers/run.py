@@ -5,8 +5,9 @@ puts it back. Settings that are not of flint's own are each thread's.
 """
 
 import threading
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from flint import ctx
@@ -37,6 +38,7 @@ class Run(threading.local):
     observer: Callable[[Value], None] | None = None  # sees each of them made
     ties: int = 0  # numbers compared with their equals
     made: int = 0  # balls: the measure of work that does not depend on a clock
+    silenced: tuple[type[Warning], ...] = ()  # kinds of warnings that do not leave the thread
     refused: str = ""  # words of what was raised at a program, which may have caught it
 
 
@@ -66,6 +68,34 @@ def change_settings(**values: Value) -> Iterator[None]:
     finally:
         for name, value in before.items():
             setattr(RUN, name, value)
+
+
+class _OfThread(type):
+    def __subclasscheck__(cls, category: type) -> bool:
+        return issubclass(category, RUN.silenced)
+
+
+class SilencedWarning(Warning, metaclass=_OfThread):
+    """Any warning counts as one of this class, where the thread that asks has silenced it."""
+
+
+SILENCED = ("ignore", None, SilencedWarning, None, 0)
+
+
+@contextmanager
+def silence_warnings(*kinds: type[Warning]) -> Iterator[None]:
+    """No warning of some kinds, or of any, leaves what this thread does.
+
+    `warnings.catch_warnings` is everybody's: two threads would put back each other's filters.
+    """
+    filters: Value = warnings.filters
+    filters.insert(0, SILENCED)
+    try:
+        with change_settings(silenced=(*RUN.silenced, *(kinds or (Warning,)))):
+            yield
+    finally:
+        with suppress(ValueError):  # somebody has put back others meanwhile
+            filters.remove(SILENCED)
 
 
 @contextmanager

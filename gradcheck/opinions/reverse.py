@@ -8,7 +8,6 @@ first cotangent is disturbed too. A scalar's cotangent is exactly 1.
 """
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -21,6 +20,7 @@ from gradcheck.engine.recording import MODE, watching
 from gradcheck.engine.tape import RIGHT, Node, Step, Verbs, pull, walk
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import GradcheckError
+from gradcheck.numbers.run import silence_warnings
 from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.limits import EPSILON, SAMPLES
 from gradcheck.opinions.opinion import Case, Estimate, NotScalar, Opinion
@@ -100,7 +100,7 @@ def _replay(case: Case, leaves: Leaves, out: Numbers, observer: Observer) -> For
         return None
 
     def run_again(given: Leaves) -> Numbers:
-        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+        with silence_warnings(RuntimeWarning):
             return replay(known, {steps[n]: leaf for n, leaf in given.items()}, "tensor")
 
     return run_again

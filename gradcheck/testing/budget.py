@@ -4,48 +4,17 @@ import ctypes
 import gc
 import threading
 import time
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from math import inf
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from gradcheck.values import Value
 
 T = TypeVar("T")
 LEAST, OFTEN = 0.01, 0.05  # seconds: too few to begin, and between two looks at the clock
 AGAIN = 0.5  # seconds after which what did not end is told again: a finalizer may have taken it
-
-
-class _Heard(type):
-    """Any warning counts as one of this class, in the threads that try something."""
-
-    threads: ClassVar[set[int]] = set()
-
-    def __subclasscheck__(cls, category: type) -> bool:
-        return threading.get_ident() in _Heard.threads
-
-
-class TriedWarning(Warning, metaclass=_Heard):
-    """What is warned of while this thread tries something."""
-
-
-TRIED = ("ignore", None, TriedWarning, None, 0)
-
-
-@contextmanager
-def silence_warnings() -> Iterator[None]:
-    """No warning leaves what this thread tries; those of other threads are what they were."""
-    filters: Value = warnings.filters
-    filters.insert(0, TRIED)
-    _Heard.threads.add(threading.get_ident())
-    try:
-        yield
-    finally:
-        _Heard.threads.discard(threading.get_ident())
-        with suppress(ValueError):  # somebody has put back others meanwhile
-            filters.remove(TRIED)
 
 
 class OutOfTime(BaseException):

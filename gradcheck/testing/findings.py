@@ -7,9 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from gradcheck.numbers.run import silence_warnings
 from gradcheck.opinions.limits import ENTRIES, EPSILON, MENDED, RTOL
 from gradcheck.opinions.opinion import Case
-from gradcheck.testing.budget import TimeBudget, silence_warnings
+from gradcheck.testing.budget import TimeBudget
 from gradcheck.testing.call import (
     IGNORED,
     Call,

@@ -5,7 +5,6 @@ cleared. With that sum as the function, a formula for it is held against the clo
 points, and explained, as it is where the problem is an expression.
 """
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -20,6 +19,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language import check_program
 from gradcheck.language.kinds import CONSTANTS, KINDS, VOCABULARY, NumberKind
 from gradcheck.numbers.ball import balls
+from gradcheck.numbers.run import silence_warnings
 from gradcheck.opinions.opinion import Case, contract
 from gradcheck.opinions.tape import Record, replay
 from gradcheck.ops import BY_SPELLING
@@ -150,7 +150,7 @@ def add_written_leaves(problem: Problem, point: Point) -> Problem:
 
 def _run(problem: Problem, point: Point) -> RunEnd:
     """PyTorch's warnings are noted where a program is traced, and not said again."""
-    with warnings.catch_warnings(action="ignore", category=UserWarning):
+    with silence_warnings(UserWarning):
         return execute(problem, point, GradLedger())
 
 
@@ -200,7 +200,7 @@ def _find_cotangent(g: Numbers) -> Array | None:
 
 def _read(part: Part, end: RunEnd) -> Numbers:
     """What a part reads, before numbers are taken out of it: `x.grad` of `x.grad.item()`."""
-    with warnings.catch_warnings(action="ignore", category=UserWarning):
+    with silence_warnings(UserWarning):
         if part.ask is None:
             return end.look_up(part.name)
         ask, text = part.ask, part.ask.source.strip()

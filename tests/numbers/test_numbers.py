@@ -1,5 +1,7 @@
 """Exact numbers in NumPy's hands; and keys: equal numbers have equal ones, no others do."""
 
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 
@@ -19,7 +21,7 @@ from gradcheck.numbers.ball import (
     whole,
 )
 from gradcheck.numbers.closed import leave_hard_open
-from gradcheck.numbers.run import RUN, Undecided, change_settings, precision
+from gradcheck.numbers.run import RUN, Undecided, change_settings, precision, silence_warnings
 from gradcheck.numbers.symbolic import Symbolic, constants, leaves
 from gradcheck.ops import TABLE
 
@@ -148,3 +150,24 @@ def test_hard_questions_are_open_in_our_own_forms_alone():
     with leave_hard_open():
         assert ask("inside") is None
     assert ask("outside") is True
+
+
+def test_what_one_thread_silences_another_hears():
+    """Whoever ends first; and all filters are then what they were."""
+    before, one, all_kinds = (
+        [*warnings.filters],
+        silence_warnings(RuntimeWarning),
+        silence_warnings(),
+    )
+    with ThreadPoolExecutor(1) as other:
+        one.__enter__()
+        other.submit(all_kinds.__enter__).result()
+        warnings.warn("not heard here", RuntimeWarning, stacklevel=1)
+        with pytest.warns(UserWarning, match="heard here"):
+            warnings.warn("heard here", UserWarning, stacklevel=1)
+        one.__exit__(None, None, None)
+        other.submit(warnings.warn, "not heard there").result()
+        with pytest.warns(RuntimeWarning, match="heard again"):
+            warnings.warn("heard again", RuntimeWarning, stacklevel=1)
+        other.submit(all_kinds.__exit__, None, None, None).result()
+    assert warnings.filters == before

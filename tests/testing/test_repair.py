@@ -425,7 +425,7 @@ class Square(Function):
 
 @pytest.mark.parametrize("f", [Square.apply, lambda x: np.sum(np.sin(Square.apply(x)))])
 def test_a_wrong_backward_of_a_function_of_theirs_is_theirs(f):
-    """It is reverse mode's opinion, alone against the two others, and no fault of gradcheck."""
+    """Reverse mode's opinion, alone: no fault of gradcheck, nor undecided as held constants are."""
     found = check(f, X[0])
     assert not found
     assert found.message.startswith("Square.backward is wrong")
