@@ -263,6 +263,11 @@ class Opinion:
     ties: int = 0
     method: str = ""
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether numbers with a proven radius gave it, and not floats."""
+        return self.name == "symbolic" or self.method.startswith("balls")
+
 
 def unit(values: Numbers, index: tuple[int, ...]) -> Array:
     found = np.zeros(np.shape(values))

@@ -163,8 +163,10 @@ def load(file: Value, **named: Value) -> Value:
         return pickle.load(source)
 
 
-FIRST = "condition tensors input tensor other exponent mat2 vec vec2 target mask"
-AHEAD = FIRST.split()
+AHEAD = (
+    *("condition", "tensors", "input", "tensor", "other", "exponent"),
+    *("mat2", "vec", "vec2", "target", "mask"),
+)
 """Arguments that PyTorch has a name for and that come first, in their order."""
 
 

@@ -236,20 +236,20 @@ def _compare_along(
 def _collect_values(given: Sequence[Opinion]) -> dict[str, Estimate]:
     """What each says of the value: plain floats round on their way as reverse mode's do."""
     values = {o.name: o.value for o in given if o.value is not None}
-    mine, plain = values.get("reverse"), values.get("differences")
-    scanned = any(o.name == "differences" and o.method.startswith("scanned") for o in given)
-    if scanned and mine is not None and plain is not None and mine.shape == plain.shape:
-        bars = np.maximum(plain.error, mine.error)
-        values["differences"] = opinion.estimate(plain.value, bars)
+    mine = values.get("reverse")
+    for o in given:
+        scanned = o.name == "differences" and o.method and not o.is_exact
+        if scanned and mine and o.value and mine.shape == o.value.shape:
+            bars = np.maximum(o.value.error, mine.error)
+            values[o.name] = opinion.estimate(o.value.value, bars)
     return values
 
 
 def _is_lone(opinions: Sequence[Opinion]) -> bool:
     """Whether fewer than two are given, or exact numbers leave a choice open on which all hang."""
     given = [o for o in opinions if not o.abstains]
-    exact = any(o.name == "symbolic" or o.method.startswith("balls") for o in given)
     open_ = any(o.abstains.startswith(Undecided.__name__) for o in opinions)
-    return len(given) < 2 or (open_ and not exact)
+    return len(given) < 2 or (open_ and not any(o.is_exact for o in given))
 
 
 def _describe_silence(opinions: Sequence[Opinion]) -> Iterator[str]:
