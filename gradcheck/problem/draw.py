@@ -69,7 +69,7 @@ PLACES = 10_000  # decimals are drawn to four places where two would be too coar
 SMALL = 4  # entries: programs that are looked at long enough to find rare paths
 EXPLORED = {True: 60, False: 16}
 NEARBY = 8
-LARGEST = 2**61 - 1  # a prime
+DENOMINATOR = 2**61 - 1  # of numbers that are no decimals, nor near one
 LARGE = 2_000
 """Entries of all inputs beyond which no path is asked for: it is too long to be told apart."""
 
@@ -144,8 +144,8 @@ def draw_points_aside(problem: Problem, points: Iterable[Point]) -> Iterator[Poi
     for point in points:
         moved = dict(point)
         for name, shape in varying.items():
-            drawn = rng.integers(LARGEST // 1_000, size=prod(shape))
-            factors = np.array([1 + Fraction(int(k), LARGEST) for k in drawn], dtype=object)
+            drawn = rng.integers(DENOMINATOR // 1_000, size=prod(shape))
+            factors = np.array([1 + Fraction(int(k), DENOMINATOR) for k in drawn], dtype=object)
             moved[name] = np.asarray(point[name] * factors.reshape(shape), dtype=object)
         yield moved
 
