@@ -119,7 +119,7 @@ def list_other_readings(formula: Formula) -> Iterator[Formula]:
             yield found
 
 
-ROOT = re.compile(r"\*\*-?\(-?\(?\d+/\d")
+ROOT = re.compile(r"\*\*-?\(-?\(?\d+/(?![124]\b)\d")  # an odd one may be read in another way
 REAL_ROOT = "roots of negative numbers are the real ones, as in cbrt(-8) = -2"
 
 
