@@ -104,10 +104,13 @@ def heed_refusals() -> Iterator[None]:
 
     `try: math.exp(x)` with something else in its `except` is another function on other numbers.
     """
-    with change_settings(refused=""):
+    before, RUN.refused = RUN.refused, ""
+    try:
         yield
         if RUN.refused:
             raise TypeError(RUN.refused)
+    finally:
+        RUN.refused = before
 
 
 def refine(ask: Callable[[int], T], start: int) -> T:

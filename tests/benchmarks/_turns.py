@@ -1,4 +1,8 @@
-"""Contestants take turns, so that a busy machine slows them alike."""
+"""Contestants take turns, so that a busy machine slows them alike.
+
+A turn lasts TURN seconds or one run: right behind another the first run of 1 ms would be
+one that fills the processor's caches.
+"""
 
 import importlib
 import statistics
@@ -7,11 +11,12 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
+TURN = 0.1
 Run = Callable[[], Any]
 
 
 def print_ratios(title: str, contestants: Mapping[str, Run | None], rounds: int = 20) -> None:
-    """The least time of each, and the median over the rounds of its ratio to the first.
+    """The least time a run of each, and the median over the rounds of its ratio to the first.
 
     Every round begins with another contestant, so that none always finds the same caches. A
     contestant that is not installed is None.
@@ -21,9 +26,10 @@ def print_ratios(title: str, contestants: Mapping[str, Run | None], rounds: int 
     order = deque(runs)
     for run in runs.values():
         run()
+    counts = {name: max(1, round(TURN / seconds(run))) for name, run in runs.items()}
     for _ in range(rounds):
         for name in order:
-            times[name].append(seconds(runs[name]))
+            times[name].append(seconds(runs[name], counts[name]))
         order.rotate()
     print(title)
     ours = next(iter(times.values()))
@@ -34,10 +40,12 @@ def print_ratios(title: str, contestants: Mapping[str, Run | None], rounds: int 
         print(f"  {name:<24}  not installed")
 
 
-def seconds(run: Run) -> float:
+def seconds(run: Run, count: int = 1) -> float:
+    """The time of a run, of so many."""
     start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
+    for _ in range(count):
+        run()
+    return (time.perf_counter() - start) / count
 
 
 def peer(module: str) -> Any:
