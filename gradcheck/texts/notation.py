@@ -124,6 +124,10 @@ class Notation:
         if is_size(tree) and ast.unparse(tree) in self.sizes:
             return self.sizes[ast.unparse(tree)], ATOM
         match tree:
+            case ast.Name(name):
+                return self.name(name), ATOM
+            case ast.Constant(int() | float() as number):
+                return repr(number).replace("inf", "1e309"), ATOM
             case ast.BinOp(op=ast.Mult() | ast.Div() | ast.MatMult()):
                 negative, rest = split_sign(tree)
                 text, binding = self._chain(rest)
@@ -148,10 +152,6 @@ class Notation:
             case ast.Subscript(inner, ast.Tuple() as places):
                 index = self.spelling.plain(f"[{ast.unparse(places)[1:-1]}]")
                 return self._before_index(inner) + index, ATOM
-            case ast.Name(name):
-                return self.name(name), ATOM
-            case ast.Constant(int() | float() as number):
-                return repr(number).replace("inf", "1e309"), ATOM
         binding = SUM if isinstance(tree, ast.BinOp) else ATOM
         return self.spelling.plain(ast.unparse(tree)), binding
 
