@@ -173,6 +173,8 @@ SMOOTHED = {
     "`u`": "an earlier value",
     "factor the constant": "constant factor",
     "constant the constant": "constant",
+    "the the constant": "the constant",
+    "product the expression": "product",
     "statistic the expression": "statistic",
     f"statistic {MARKED}": f"statistic in {MARKED}",
     "exponent the constant": "exponent",

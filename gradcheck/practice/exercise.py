@@ -1,5 +1,6 @@
 """An exercise: a candidate that was solved, is short enough, and reveals what it is meant to."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,7 @@ from gradcheck.practice.drawing import (
 )
 from gradcheck.problem import Problem, ProblemSet, load_text
 
+BRACKETS = re.compile(r"(?<!\w)\(([^()]*)\)")  # those of no call, around no others
 CONSTANT = 2.0  # that is added to a derivative
 
 
@@ -202,20 +204,9 @@ def _list_texts(ready: Key, mistake: str, right: Sequence[str]) -> Iterator[str]
 
 def _without_brackets(ready: Key, right: str) -> bool:
     """Whether the right answer without one pair of its brackets is found to be just that."""
-    for start in (k for k, letter in enumerate(right) if letter == "("):
-        end = _find_closing(right, start)
-        text = f"{right[:start]}{right[start + 1 : end]}{right[end + 1 :]}"
-        applied = start > 0 and right[start - 1].isalnum()
-        said = None if applied else judge(ready, ready.problem.parts[0], text).diagnosis
+    for pair in BRACKETS.finditer(right):
+        text = f"{right[: pair.start()]}{pair[1]}{right[pair.end() :]}"
+        said = judge(ready, ready.problem.parts[0], text).diagnosis
         if list_named(said) == {brackets_missing.id}:
             return True
     return False
-
-
-def _find_closing(text: str, start: int) -> int:
-    depth = 0
-    for k in range(start, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[k], 0)
-        if depth == 0:
-            return k
-    return len(text)

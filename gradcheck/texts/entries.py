@@ -107,9 +107,6 @@ class Total(sympy.Expr):  # type: ignore[misc]
         """The letters that are summed over, and how many places there are."""
         return dict(zip(self.args[2::2], self.args[3::2], strict=True))
 
-    def _hashable_content(self) -> tuple[object, ...]:
-        return *self.args[:2], *self.args[2::2]
-
 
 def make_total(body: Value, bound: dict[Letter, Value], kind: Value = PLAIN) -> Total:
     return Total(kind, body, *(part for pair in bound.items() for part in pair))

@@ -230,7 +230,7 @@ def _find_point(problem: Problem) -> Point:
     """The given point; inputs given by shape are drawn until everything asked is finite."""
     drawn = [entry for entry in problem.inputs.values() if entry.value is None]
     fixed = {n: entry.value for n, entry in problem.inputs.items() if entry.value is not None}
-    for point in draw_candidates(fixed, drawn, problem.seed, SCALES[: None if drawn else 1]):
+    for point in draw_candidates(fixed, drawn, problem.seed, SCALES):
         if not drawn or all(map(is_finite, trace(problem, point).values.values())):
             return point
     raise GradcheckError(f"{problem.id}: no point was found at which everything asked is finite")

@@ -7,5 +7,7 @@ from tests.support.commands import run
 
 def test_catalogues_are_printed():
     assert "arctan" in run("ops").output
-    assert "sign-error" in run("mistakes").output
+    said = " ".join(run("mistakes").output.split())
+    assert "was lost at `1 / (x**2 + 1)`." in said
+    assert "the the" not in said
     assert json.loads(run("schema").output)["title"] == "gradcheck problem file"

@@ -178,6 +178,7 @@ CALLS = {
     "delete": of_one(lambda x, **named: np.delete(x, [0, -1], **named), least=2, several=False),
     "linspace": spaced,
     "polyval": lambda d: of_some(d, np.polyval),
+    "vander": lambda d: (np.vander, [d.array(d.one_of(1, 3))]),
     "append": lambda d: of_some(d, np.append),
     "kron": lambda d: of_some(d, np.kron),
     "meshgrid": lambda d: of_some(d, lambda *v, **named: np.meshgrid(*v, **named)[1],

@@ -162,6 +162,8 @@ def test_pivots_leave_no_condition():
         np.linalg.slogdet(leaves("a", [[1.0, 1.0], [2.0, 3.0]])).logabsdet.item()
         conditions = len(RUN.path or [])
     assert conditions == 2  # the sign of the determinant: d > 0, d < 0
+    above = numbers(np.linalg.inv(_lifted([[2, 1], [0, 4]], constants)))
+    assert [middle(b) for b in above] == [0.5, -0.125, 0, 0.25]
 
 
 def test_writing_into_a_buffer():

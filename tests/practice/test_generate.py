@@ -128,6 +128,7 @@ def test_a_mistake_is_alone_in_the_parts_that_it_changes():
     """Where it changes nothing there is nothing to say of it."""
     ready = keyed("id: t\ninputs: {x: 1.3, y: 0.7}\nprogram: x**3 + sin(y)\n")
     assert is_alone(ready, list_acts(ready, "function-misread")[0])
+    assert not is_alone(ready, list_acts(ready, "reciprocal")[0])  # cos(y) for 1/cos(y)?
 
 
 def test_a_common_factor_is_not_tidy():

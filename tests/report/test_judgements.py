@@ -6,8 +6,10 @@ import math
 import pytest
 
 from gradcheck.errors import Complaint, underline
-from gradcheck.report.judgements import merge_lines
+from gradcheck.grading.marking import mark
+from gradcheck.report.judgements import locate_mistake, make_line, merge_lines
 from tests.support.commands import SINE, run
+from tests.support.grading import keyed
 
 
 def part(name, *ids, verdict="wrong", certainty="unique"):
@@ -64,6 +66,16 @@ def test_what_no_float_shows_is_not_printed_twice():
     said = run("check", "pi*x^2", "6.283185307179586x").output
     assert "but for digits that a float does not hold" in said
     assert "yours" not in said
+    apart = {"2x + 1e-11": "yours -1.1199999999900001, expected -1.1200000000000001"}
+    for typed, numbers in (apart | {"3x": "yours -1.68, expected -1.12"}).items():
+        assert numbers in run("check", "x^2", typed).output
+
+
+def test_a_slip_is_found_where_it_was_typed():
+    key = keyed("id: t\ninputs: {x: 1.3}\nprogram: sin(3*x) + x**2\n")
+    part, typed = key.problem.parts[0], "3cos(3x) + 3x"
+    said = make_line(mark(key, part, typed), key.problem.program.source)
+    assert locate_mistake(key, part, said) == (typed.rindex("3"), typed.rindex("3") + 1)
 
 
 def test_grade_names_the_mistake_and_proves_it(file):

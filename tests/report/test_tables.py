@@ -9,6 +9,7 @@ from rich.console import Console
 from gradcheck.problem import load
 from gradcheck.problem.draw import draw_given_point
 from gradcheck.report.steps import render_steps
+from gradcheck.report.tables import TextTable
 from gradcheck.report.verdicts import render_problem
 from gradcheck.texts.forms import write_formulas as forms_of
 from gradcheck.texts.steps import derive
@@ -86,3 +87,11 @@ def test_a_kink_keeps_its_rows_of_opinions():
     said = shown("kink", 120, terminal=False)
     (row,) = (line for line in said if "d/dx[" in line and "-1 | 1" in line)
     assert "d/dx[1]" in row
+
+
+def test_a_table_that_is_too_wide_is_said_in_paragraphs():
+    """Cells that are empty are not."""
+    table = TextTable(["student", "mistakes", "note"])
+    table.add("ada", "sign-error", "")
+    assert lines(table, 100, terminal=False) == ["student  mistakes    note", "ada      sign-error"]
+    assert lines(table, 20, terminal=False) == ["ada", "  mistakes", "sign-error"]

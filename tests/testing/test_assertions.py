@@ -387,6 +387,18 @@ def test_a_wrong_claim_is_refused(name):
         call()
 
 
+def test_further_points_are_judged_too():
+    squared, twice = lambda x: np.sum(np.maximum(x, 0.0) ** 2), lambda x: 2 * x
+    assert check(squared, X5**2, gradient=twice, at=[(X5**2 + 1,)])
+    assert not check(squared, X5**2, gradient=twice, at=[(X5**2 + 1,), (-(X5**2),)])
+
+
+def test_an_end_of_a_kinks_interval_may_be_rounded():
+    steep = lambda x: 3e5 * np.abs(x)
+    assert check(steep, 0.0, gradient=np.nextafter(3e5, np.inf))
+    assert not check(steep, 0.0, gradient=3.001e5)
+
+
 MISUSED = {
     "no arguments": lambda: check(np.sin),
     "a word": lambda: check(np.sin, "three"),

@@ -25,6 +25,7 @@ def test_what_takes_longer_is_ended():
     assert budget.run(forever) is None
     assert budget.over
     assert budget.run(lambda: 3) is None
+    assert TimeBudget(0.0).run(lambda: 3) is None
 
 
 def test_an_end_that_was_swallowed_is_told_again():

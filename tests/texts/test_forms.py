@@ -123,6 +123,10 @@ DERIVED = {
     "so are seven tenths": ("0.35*sum(x**2)", "x", {"x": "0.7 * x"}),
     "a third stays a quotient": ("1/6*sum(x**2)", "x", {"x": "x / 3"}),
     "so does a fifteenth": ("1/30*sum(x**2)", "x", {"x": "x / 15"}),
+    "a number stays before the bracket": ("sum((p - x)**2)", "x", {"x": "2 * (x - p)"}),
+    "a sum by its number is a mean": ("mean(X @ w)", "w", {"w": "mean(X, axis=0)"}),
+    "an array stays as it is typed": (
+        "sum(exp(x)*(p > 0.25))", "x", {"x": "(p > 0.25) * exp(x)"}),
 }  # fmt: skip
 
 
