@@ -279,6 +279,8 @@ def test_a_platform_says_who_was_late(tmp_path):
     assert told == {"0": 2, "1": 1, "2": 2}
     assert "1 was late (as the name of the file says)" in found.stderr
     assert found.stderr.count("is not known, so they are in time: 2: ") == 1
+    found = grade(tmp_path / "set.yaml", tmp_path / "in", "--names", "canvas")  # nothing was due
+    assert "late" not in found.stderr
 
 
 def test_what_spreadsheets_and_choices_lose_is_said(tmp_path):

@@ -1,5 +1,8 @@
 """What `gradcheck lint` says of a problem's own names, numbers and self-tests."""
 
+import csv
+import json
+
 import pytest
 
 from tests.support.commands import run
@@ -38,3 +41,14 @@ def test_self_tests_alone(file):
 
 def test_labels_have_no_other_values(file):
     assert "use other values" not in run("lint", file(LABELS)).output
+
+
+def test_a_table_says_who_has_which_numbers(file, tmp_path):
+    text = "id: wave\ninputs: {x: 0.5, a: {choose: [2, 3, 5]}}\nwrt: [x]\nprogram: sin(a*x)\n"
+    sheets, roster = tmp_path / "sheets", file("student\nada\nemmy\n", "roster.csv")
+    assert run("variants", file(text), "--students", roster, "-o", str(sheets)).exit_code == 0
+    rows = list(csv.DictReader((sheets / "variants.csv").open()))
+    for row in rows:
+        told = run("solve", file(text), "--student", row["student"], "--json").stdout
+        assert json.loads(told)["variant"] == {"a": int(row["value"])}
+    assert [row["student"] for row in rows] == ["ada", "emmy"]
