@@ -128,7 +128,8 @@ def test_braces(text, shown):
 
 
 def test_a_sample_is_all_where_there_are_few():
-    """24 of 24 with b alone given by three and a by eight; 12 different ones of 384."""
-    small = load_text("id: s\ninputs: {x: 1.0, a: {integers: [1, 4]}}\nprogram: a*x").problems[0]
-    assert sample_draws(small, 12) == [(0,), (1,), (2,), (3,)]
+    """Four of four, of integers or hundredths; 12 different ones of 384."""
+    for four in ("integers: [1, 4]", "decimals: [0.5, 0.53, 2]"):
+        text = f"id: s\ninputs: {{x: 1.0, a: {{{four}}}}}\nprogram: a*x"
+        assert sample_draws(load_text(text).problems[0], 12) == [(0,), (1,), (2,), (3,)]
     assert len(set(sample_draws(wave(), 12))) == 12
