@@ -61,7 +61,9 @@ def test_a_check_is_shown_with_its_closed_form(shell):
     page = shown(shell, result)
     assert "passed" in text_of(page)
     assert list(page.iter("msup"))
-    assert "agree" in text_of(shown(shell, result.verdicts[0]))
+    assert "agreed/dx1.62758" in text_of(shown(shell, result.verdicts[0]))
+    several = check(lambda x, y: x @ x * y, np.ones(3), 0.5)
+    assert "passed" in text_of(shown(shell, several))
 
 
 def test_a_diagnosis_is_shown_in_words(shell):
@@ -109,7 +111,7 @@ def test_a_student_has_variants(shell):
     file = CHAIN.with_name("variants.yaml")
     [wave] = (problem for problem in load(file).problems if problem.id == "own-wave")
     for name in ("ada", "bob"):
-        magic(shell, f"{file} --student {name}")
+        magic(shell, f"--student {name} {file}")
         own = find_variant(wave, name).variant
         a, b = own["a"], own["b"]
         assert f"x = 0.7, a = {a}, b = {b}" in repr(magic(shell, "own-wave"))
