@@ -50,6 +50,14 @@ def test_of_several_writes_to_one_entry_the_last_has_the_gradient():
     np.testing.assert_array_equal(x.grad, [0, 10, 20])
 
 
+@pytest.mark.parametrize("use", [lambda v: v * 3, lambda v: 3 * v, np.sin, lambda v: v @ v])
+def test_a_view_is_tracked_as_soon_as_its_base_is(use):
+    x, base = tensor(2.0, requires_grad=True), gradcheck.zeros(3)
+    view = base[:1]
+    base[0] = x
+    assert use(view).requires_grad
+
+
 def test_rows_written_twice():
     """The same of whole rows, and of one number that is broadcast to all of them."""
     x = tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
