@@ -2,7 +2,9 @@
 
 import json
 from io import StringIO
+from pathlib import Path
 
+import yaml
 from click.testing import CliRunner
 from rich.console import Console
 
@@ -11,21 +13,7 @@ from gradcheck.cli import main
 from gradcheck.cli.grade import follow
 from tests.support.commands import SINE, run
 
-JUDGED = {
-    "3x^2 + 2cos x": "right",
-    "2*cos(x) + 3*x*x": "right",
-    "3x² + 2·cos(x)": "right",
-    r"$3x^{2}+2\cos x$": "right",
-    11.1677: "right",
-    11.17: "right",
-    11.2: "right",
-    11.18: "wrong",
-    "3x^2 + 2cos x + 1e-9": "wrong",
-    "3x^2 + 2cosx": "right",
-    "3x2 + 2cosx": "invalid",
-    "__import__('os')": "invalid",
-    None: "missing",
-}
+JUDGED = yaml.safe_load(Path(__file__).with_name("judged.yaml").read_text())
 
 
 def test_grade_judges(file):

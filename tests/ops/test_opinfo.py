@@ -3,7 +3,10 @@
 `DIFFERENT` is the whole list of what is neither: NumPy's meanings, and PyTorch's own slips.
 """
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 pytest.importorskip("torch")
 pytest.importorskip("expecttest")  # PyTorch's table of samples imports it
@@ -11,23 +14,7 @@ pytest.importorskip("expecttest")  # PyTorch's table of samples imports it
 from tests.support.opinfo import DOORS, HOMES, entries, label, ours, tally
 from tests.support.sweeping import at_most
 
-DIFFERENT = {
-    "cumsum": "a number is an array of one entry to NumPy",
-    "cumprod": "a number is an array of one entry to NumPy",
-    "argsort": "a number is an array of one entry to NumPy",
-    "linalg.vander": "a number is an array of one entry to NumPy",
-    "linalg.solve": "b is a vector to NumPy only if it has one axis",
-    "std": "the method without a divisor is that of NumPy's arrays: n",
-    "var": "the method without a divisor is that of NumPy's arrays: n",
-    "linalg.norm (subgradients_at_zero)": "PyTorch's second derivative at 0 is nan, ours 0",
-    "linalg.eigh": "one half is read, and PyTorch's gradient stands in both",
-    "linalg.eigvalsh": "one half is read, and PyTorch's gradient stands in both",
-    "linalg.svd": "singular vectors are known up to their sign, which LAPACK's build decides",
-    "empty_like": "whatever lay there",
-    "rand_like": "drawn by another generator",
-    "randn_like": "drawn by another generator",
-    "cov": "PyTorch weighs in single precision: 4e-8",
-}
+DIFFERENT = yaml.safe_load(Path(__file__).with_name("different.yaml").read_text())
 LEAST = {"function": 228, "text": 209, "method": 184}
 """So many entries of the table had an equal result and none that differs, when this was written."""
 

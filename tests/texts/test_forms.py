@@ -108,26 +108,7 @@ POINT = {
     "x": [1.0, 2.0, 3.0], "p": [0.2, 0.3, 0.5],
 }  # fmt: skip
 # What is derived of a program, and why it is said so.
-DERIVED = {
-    "unknown never cancels: the way back through a sort has no formula, that by y has one": (
-        "h = softmax(sort(softmax(x, axis=0)), axis=0)\n-sum(p*log(h))", "x p", {"p": "-log(h)"}),
-    "an axis that nothing depends on counts as often as it is long": (
-        "sum(B - x)", "x", {"x": "-B.shape[0] * ones_like(x)"}),
-    "a minus goes into the bracket": (
-        "sum((y - X @ w)**2)", "w", {"w": "2 * X.T @ (X @ w - y)"}),
-    "a minus in front goes into it": (
-        "-sum((X @ w - y)**2)", "w", {"w": "2 * X.T @ (y - X @ w)"}),
-    "a quotient stays behind": (
-        "sum((y - X @ w)**2) / 3", "w", {"w": "2 * X.T @ (X @ w - y) / 3"}),
-    "two fifths are a decimal": ("1/5*sum(x**2)", "x", {"x": "0.4 * x"}),
-    "so are seven tenths": ("0.35*sum(x**2)", "x", {"x": "0.7 * x"}),
-    "a third stays a quotient": ("1/6*sum(x**2)", "x", {"x": "x / 3"}),
-    "so does a fifteenth": ("1/30*sum(x**2)", "x", {"x": "x / 15"}),
-    "a number stays before the bracket": ("sum((p - x)**2)", "x", {"x": "2 * (x - p)"}),
-    "a sum by its number is a mean": ("mean(X @ w)", "w", {"w": "mean(X, axis=0)"}),
-    "an array stays as it is typed": (
-        "sum(exp(x)*(p > 0.25))", "x", {"x": "(p > 0.25) * exp(x)"}),
-}  # fmt: skip
+DERIVED = yaml.safe_load(Path(__file__).with_name("derived.yaml").read_text())
 
 
 @pytest.mark.parametrize("why", DERIVED)
