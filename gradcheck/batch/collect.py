@@ -22,7 +22,7 @@ STRANGERS, LONGEST = 50, 100  # names that are told, as anybody thinks of any nu
 ALIKE = 0.85  # of the letters: one is wrong in seven
 DATED = re.compile(r"(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d")
 NAMED = 10  # names in one notice
-AT_ONCE = 500  # answers between commits; who is killed while they are read begins anew
+AT_ONCE = 5_000  # answers between commits; who is killed while they are read begins anew
 HALF_READ = (
     "the ledger does not hold all submissions, because the last run was stopped while it read them:"
     " run it again without --only and --problem, then choose"
@@ -242,12 +242,10 @@ class Collector:
         attempt = None
         if read is not None and self.rules.attempt == "best":
             attempt = self.attempts[student] = self.attempts[student] + 1
+        missing = [id for id in self.problems if id not in answers and student not in self.seen]
+        answers = {id: ({}, 1.0) for id in missing} | {**answers}
         if student not in self.seen:
             self.ledger.add_student(student, called, read.file if read else "")
-            missing = [id for id in self.problems if id not in answers]
-            answers = {id: ({}, 1.0) for id in missing} | {**answers}
-        else:
-            missing = []
         if read is not None:
             self.seen[student] = read.file, read.table
         taken = []

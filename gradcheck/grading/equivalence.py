@@ -132,8 +132,10 @@ def _compare_pair(yours: arb, expected: arb) -> str:
         return "undecided"
     if not yours.overlaps(expected):
         return "different"
-    sharp = all(b.rel_accuracy_bits() >= DIGITS or b.rad() < NOTHING for b in (yours, expected))
-    return "equal" if sharp else "undecided"
+    for ball in (yours, expected):
+        if ball.rel_accuracy_bits() < DIGITS and not ball.rad() < NOTHING:
+            return "undecided"
+    return "equal"
 
 
 def _describe_shapes(mine: Array, due: Array) -> str:

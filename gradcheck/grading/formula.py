@@ -7,10 +7,10 @@ typed numbers stay exact; any other one is a checked program of arrays.
 import ast
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -83,6 +83,7 @@ OF_BALLS: Mapping[str, Routine] = {
 }  # fmt: skip
 NO_VALUE = (ArithmeticError, ValueError, TypeError)
 find_function = cache(FORMULAS.function)  # of names that were read: there are not many
+as_fraction = lru_cache(maxsize=1_000)(Fraction)  # of whole numbers
 
 
 def read_operation(node: ast.expr) -> tuple[str, Sequence[ast.expr]]:
@@ -150,15 +151,14 @@ def on_floats(name: str) -> Routine:
 def fold(name: str, numbers: Sequence[Value]) -> Fraction | None:
     """The exact result of an operation on typed numbers, while it stays short; else None."""
     a, b = numbers[0], numbers[-1]
-    if name not in FOLDED or type(a) is not Fraction or type(b) is not Fraction:
-        return None
-    if name == "divide" and b == 0:
+    known = type(a) is Fraction and type(b) is Fraction
+    if name not in FOLDED or not known or (name == "divide" and not b):
         return None
     if name == "power" and (
         b.denominator != 1 or abs(b) > ANSWER_EXPONENT or (a == 0 and b < 0) or _is_long(a, abs(b))
     ):
         return None
-    result = Fraction(FOLDED[name](*numbers))
+    result: Fraction = FOLDED[name](*numbers)
     return None if _is_long(result, Fraction(1)) and name != "negative" else result
 
 
@@ -202,10 +202,8 @@ class Line:
             if node.id in CONSTANTS and node.id not in self.shapes:
                 return self._take_slot(node.id, self.numbers, node.id)
             return self._add_leaf(node.id, ())
-        if isinstance(node, ast.Constant):
-            if type(node.value) is not int and not isinstance(node.value, Fraction):
-                raise _Beyond(node.value)
-            return self._add_number(node.value)
+        if isinstance(node, ast.Constant) and type(node.value) in (int, Fraction):
+            return self._add_number(node.value)  # type: ignore[arg-type]
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             return self._add_leaf(node.value.id, tuple(map(_read_index, parts)))
@@ -222,8 +220,8 @@ class Line:
 
     def _add_number(self, value: int | Fraction) -> int:
         key = (value.numerator, value.denominator)  # the hash of a Fraction takes long
-        at = self.found.get(key)
-        return self._take_slot(key, self.numbers, Fraction(value)) if at is None else at
+        new = value if type(value) is Fraction else as_fraction(value)
+        return self._take_slot(key, self.numbers, new)
 
     def _add_leaf(self, name: str, index: tuple[int, ...]) -> int:
         shape = self.shapes.get(name)
@@ -243,9 +241,8 @@ class Line:
                 return self._add_number(folded)
         if isinstance(node, ast.Call):
             row = TABLE.get(name)
-            if row is None or row.params or row.arrange or len(args) != row.operands:
-                raise _Beyond(name)
-            if name == CHOICE and args[0] not in self.tests:
+            tests = name != CHOICE or args[0] in self.tests
+            if not (row and tests) or row.params or row.arrange or len(args) != row.operands:
                 raise _Beyond(name)
         at = self.found.get((name, *args))
         if at is None:
@@ -288,11 +285,9 @@ class Line:
     def values(self, point: Mapping[str, Array], bits: int) -> list[Value]:
         """What is in every slot at a point."""
         if bits not in self.known:
-            self.known[bits] = [None] * len(self.found)
+            known = self.known[bits] = [None] * len(self.found)
             for k, number in self.numbers.items():
-                self.known[bits][k] = (
-                    CONSTANTS[number][2]() if isinstance(number, str) else exact(number)
-                )
+                known[k] = CONSTANTS[number][2]() if isinstance(number, str) else exact(number)
         values = self.known[bits].copy()
         for k, (name, index) in self.leaves.items():
             values[k] = point[name][index]
@@ -341,8 +336,7 @@ class Floats:
 
     def _evaluate(self, node: ast.expr) -> float:
         if isinstance(node, ast.Name):
-            known = node.id in self.point
-            return self.point[node.id] if known else CONSTANTS[node.id][0]
+            return self.point[node.id] if node.id in self.point else CONSTANTS[node.id][0]
         if isinstance(node, ast.Constant):
             return float(node.value)  # type: ignore[arg-type]
         name, operands = read_operation(node)
@@ -470,7 +464,7 @@ def make_readings(problem: Problem, read: Answer) -> Readings:
         for each in formulas
     ]
     half_units = box([each.half_unit for each in formulas], shape)
-    names = frozenset[str]().union(*map(_list_names, pieces))
+    names = frozenset(name for piece in pieces for name in _list_names(piece))
     return Readings(read, box(pieces, shape), names, half_units)
 
 
@@ -500,10 +494,10 @@ def box(entries: Sequence[Value], shape: tuple[int, ...]) -> Array:
     return out.reshape(shape)
 
 
-def _list_names(piece: Line | Program) -> frozenset[str]:
+def _list_names(piece: Line | Program) -> Iterator[str]:
     if isinstance(piece, Line):
-        return frozenset(name for name, _ in piece.leaves.values())
-    return frozenset(n.id for n in ast.walk(piece.tree) if isinstance(n, ast.Name))
+        return (name for name, _ in piece.leaves.values())
+    return (n.id for n in ast.walk(piece.tree) if isinstance(n, ast.Name))
 
 
 class _AsArrays(ast.NodeTransformer):
@@ -571,10 +565,10 @@ def make_budget(problem: Problem) -> Budget:
 
 def _evaluate(piece: Line | Program | Fraction, spot: Spot, bits: int) -> Values:
     """A piece at a point: things that are no numbers, and ragged lists of them, are refused."""
-    if isinstance(piece, Fraction):
-        return exact(piece)
     if isinstance(piece, Line):
         return piece.value(spot.arbs(bits), bits)
+    if isinstance(piece, Fraction):
+        return exact(piece)
     given = spot.find_values(_list_names(piece), bits)
     inputs = {name: balls(value) for name, value in given.items()}
     found = run(piece, inputs, KINDS["ball"], make_budget(spot.problem)).value

@@ -5,7 +5,7 @@ and gradients that are asked for themselves: where `wrt` has `z`, `X.T @ dz` ans
 """
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -65,7 +65,7 @@ class Spot:
             self.inputs[bits] = _Known(self, bits)
         return self.inputs[bits]
 
-    def find_values(self, words: Collection[str], bits: int) -> dict[str, Array]:
+    def find_values(self, words: Iterable[str], bits: int) -> dict[str, Array]:
         """Of some words those that are values here: inputs, and names of the program."""
         known = self.arbs(bits)
         return {word: known[word] for word in words if word in self.given or word in self.named}

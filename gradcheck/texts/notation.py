@@ -121,8 +121,6 @@ class Notation:
     def of(self, tree: ast.expr) -> Written:
         """A tree, and how tightly its text binds."""
         say = self.spelling.say
-        if is_size(tree) and ast.unparse(tree) in self.sizes:
-            return self.sizes[ast.unparse(tree)], ATOM
         match tree:
             case ast.Name(name):
                 return self.name(name), ATOM
@@ -141,6 +139,8 @@ class Notation:
             case ast.UnaryOp(ast.USub() | ast.UAdd() as op, inner):
                 sign = say("-") if isinstance(op, ast.USub) else "+"
                 return sign + self._in(inner, PRODUCT), UNARY_SIGN
+            case _ if self.sizes and is_size(tree) and ast.unparse(tree) in self.sizes:
+                return self.sizes[ast.unparse(tree)], ATOM
             case ast.Attribute(ast.Call(ast.Name("inv"), [matrix]), "T"):
                 return say("inv T", self._in(matrix, ATOM)), POWER
             case ast.Attribute(inner, "T"):
@@ -191,8 +191,10 @@ class Notation:
         return self._over(numbers, under)[0] + gap + body, PRODUCT
 
     def _by_rank(self, given: list[ast.expr]) -> tuple[list[ast.expr], list[ast.expr]]:
-        numbers = [f for f in given if rank(f, self.axes) <= 0]
-        return numbers, [f for f in given if f not in numbers]
+        sides: tuple[list[ast.expr], list[ast.expr]] = [], []
+        for each in given:
+            sides[rank(each, self.axes) > 0].append(each)
+        return sides
 
     def _over(self, above: list[ast.expr], below: list[ast.expr]) -> Written:
         top = self._row(above, 0 if self.tex and below else PRODUCT) if above else "1"
@@ -284,10 +286,10 @@ class Notation:
         return self.spelling.name(found[1], found[2]) if found else self.spelling.word(name)
 
     def _power(self, base: ast.expr, to: ast.expr) -> Written:
-        whole = isinstance(to, ast.Constant) and isinstance(to.value, int)
+        whole = not self.tex and isinstance(to, ast.Constant) and isinstance(to.value, int)
         below, high = self._in(base, ATOM), self._in(to, 0 if whole or self.tex else ATOM)
-        raised = below + high.translate(HIGH)
-        return raised if whole and not self.tex else self.spelling.say("power", below, high), POWER
+        say = self.spelling.say
+        return below + high.translate(HIGH) if whole else say("power", below, high), POWER
 
 
 def _refuse(text: str) -> str:
@@ -299,8 +301,12 @@ class Picture(Notation):
 
     def of(self, tree: ast.expr) -> Written:
         """A tree, and how tightly its text binds."""
+        say = self.spelling.say
         match tree:
-            case ast.Name() | ast.Constant():
+            case ast.BinOp(ast.Name(a), ast.Div(), ast.Name(b)) if a[0] == b[0] == "d" and a[1:]:
+                sides = (rf"d\,{self.name(n[1:])}" for n in (a, b))
+                return say("/", *sides), POWER
+            case ast.Name() | ast.Constant() | ast.BinOp() | ast.UnaryOp():
                 pass
             case ast.Call(ast.Name("where"), [_, _, _], []):
                 rows = (
@@ -313,29 +319,21 @@ class Picture(Notation):
                 return f"e^{{{self.of(inner)[0]}}}", POWER
             case ast.Call(ast.Name(name), args, words) if words or len(args) > 2:
                 given = [self.of(each)[0] for each in args]
-                given += [
-                    rf"\text{{{_escape(w.arg or '')}}} = {self.of(w.value)[0]}" for w in words
-                ]
-                return self.spelling.function(name) + self.spelling.say(
-                    "()", ", ".join(given)
-                ), ATOM
-            case ast.BinOp(ast.Name(a), ast.Div(), ast.Name(b)) if a[0] == b[0] == "d" and a[1:]:
-                sides = (rf"d\,{self.name(n[1:])}" for n in (a, b))
-                return self.spelling.say("/", *sides), POWER
+                for word in words:
+                    given += [rf"\text{{{_escape(word.arg or '')}}} = {self.of(word.value)[0]}"]
+                return self.spelling.function(name) + say("()", ", ".join(given)), ATOM
             case ast.Subscript(inner, places):
                 return f"{self._in(inner, ATOM)}_{{{self.of(places)[0]}}}", ATOM
             case ast.List(parts) | ast.Tuple(parts):
                 inside = ", ".join(self.of(part)[0] for part in parts)
                 whole = isinstance(tree, ast.Tuple)
-                return inside if whole else self.spelling.say("[]", inside), ATOM
+                return inside if whole else say("[]", inside), ATOM
             case ast.Attribute(inner, "size" | "shape" as name):
-                return self.spelling.function(name) + self.spelling.say(
-                    "()", self.of(inner)[0]
-                ), ATOM
+                return self.spelling.function(name) + say("()", self.of(inner)[0]), ATOM
             case ast.Compare(left, ops, others) if COMPARED.keys() >= set(map(type, ops)):
                 said = self._in(left, UNARY_SIGN)
                 for op, side in zip(ops, others, strict=True):
-                    said += f" {self.spelling.say(COMPARED[type(op)])} {self._in(side, UNARY_SIGN)}"
+                    said += f" {say(COMPARED[type(op)])} {self._in(side, UNARY_SIGN)}"
                 return said, -1
         return super().of(tree)
 
@@ -418,12 +416,12 @@ def rank(tree: ast.expr, axes: Mapping[str, int]) -> int:
         case ast.Compare(left=left, comparators=[right]):
             return max(rank(left, axes), rank(right, axes))
         case ast.Call(func=ast.Name(id=name), args=args, keywords=words):
-            return _rank_of_call(name, args, {word.arg for word in words}, axes)
+            return _rank_of_call(name, args, words, axes)
     return 0
 
 
 def _rank_of_call(
-    name: str, args: list[ast.expr], words: set[str | None], axes: Mapping[str, int]
+    name: str, args: list[ast.expr], words: list[ast.keyword], axes: Mapping[str, int]
 ) -> int:
     widest = max((rank(arg, axes) for arg in args), default=0)
     if name in SHAPED:
@@ -439,7 +437,8 @@ def _rank_of_call(
         case "concatenate", _:
             return widest - 1
     if name in REDUCES:
-        return widest - ("keepdims" not in words) if "axis" in words else 0
+        said = [word.arg for word in words]
+        return widest - ("keepdims" not in said) if "axis" in said else 0
     return widest
 
 
@@ -462,6 +461,8 @@ def split_sign(tree: ast.expr) -> tuple[bool, ast.expr]:
             return not negative, rest
         case ast.BinOp(left=left, op=ast.Mult() | ast.Div() | ast.MatMult() as op, right=right):
             negative, rest = split_sign(left)
+            if rest is left:
+                return False, tree
             one = negative and isinstance(op, ast.Mult) and _is_one(rest)
             return negative, right if one else ast.BinOp(rest, op, right)
     return False, tree
@@ -476,8 +477,8 @@ def split_factors(tree: ast.expr, axes: Mapping[str, int]) -> Factors:
         case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
             a, b = split_factors(left, axes), split_factors(right, axes)
             b = b if isinstance(op, ast.Mult) else b[::-1]
-            sides = ([f for f in a[k] + b[k] if not _is_one(f)] for k in (0, 1))
-            return next(sides), next(sides)
+            above, below = ([f for f in a[k] + b[k] if not _is_one(f)] for k in (0, 1))
+            return above, below
         case ast.BinOp(left=left, op=ast.MatMult() as op, right=right):
             above, below = split_factors(left, axes)
             numbers = [f for f in above if rank(f, axes) <= 0]
