@@ -338,10 +338,13 @@ def _attention(scores: Numbers, mask: Numbers) -> Numbers:
     kept = bare_numbers(mask)
     if kept.dtype.kind != "b":
         return softmax(scores + mask, axis=-1)
+    some = np.any(kept, axis=-1, keepdims=True)
     if bare_numbers(scores).dtype != object:
-        return softmax(np.where(kept, scores, -np.inf), axis=-1)
-    e = np.where(kept, np.exp(scores), 0.0)  # exact numbers do not overflow, and know no inf
-    return e / np.sum(e, axis=-1, keepdims=True)
+        weights = softmax(np.where(kept | ~some, scores, -np.inf), axis=-1)
+    else:  # exact numbers do not overflow, and know no inf
+        e = np.where(kept | ~some, np.exp(scores), 0.0)
+        weights = e / np.sum(e, axis=-1, keepdims=True)
+    return np.where(some, weights, 0.0)  # PyTorch's 0, where nothing is kept
 
 
 @formula()
