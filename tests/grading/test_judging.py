@@ -14,6 +14,7 @@ import yaml
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.judgement import share
+from gradcheck.grading.judging import judge
 from gradcheck.grading.key import NoKey, make_key
 from gradcheck.grading.marking import find_faults, mark
 from gradcheck.mistakes import CATALOGUE
@@ -368,6 +369,8 @@ def test_a_set_says_how_brackets_count():
     text = "brackets: kind\nproblems:\n- {{id: t, inputs: {{x: 2.0}}, program: log(x)/2{}}}\n"
     assert judged(keyed(text.format("")), "1/2x").verdict == "right"
     assert judged(keyed(text.format(", brackets: strict")), "1/2x").verdict == "wrong"
+    key = keyed(text.format(""))
+    assert judge(key, key.problem.parts[0], "1/2x", diagnose=False).verdict == "right"
 
 
 def test_credit_for_a_missing_bracket():

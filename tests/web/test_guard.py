@@ -31,6 +31,7 @@ def test_every_answer_has_the_headers(client, method, path):
     assert ("default-src 'none'" in policy, "unsafe" in policy) == (True, False)
     names = ("x-content-type-options", "referrer-policy", "x-frame-options")
     assert [headers[name] for name in names] == ["nosniff", "same-origin", "DENY"]
+    assert ("immutable" in headers["cache-control"]) == (path == "/static/style.css")
 
 
 def test_pages_have_nothing_that_the_policy_forbids(client):
