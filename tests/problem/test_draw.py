@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from gradcheck.errors import TextError
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import (
     count_possible,
@@ -133,3 +134,10 @@ def test_a_sample_is_all_where_there_are_few():
         text = f"id: s\ninputs: {{x: 1.0, a: {{{four}}}}}\nprogram: a*x"
         assert sample_draws(load_text(text).problems[0], 12) == [(0,), (1,), (2,), (3,)]
     assert len(set(sample_draws(wave(), 12))) == 12
+
+
+def test_what_fails_at_every_point_is_run_on_floats_alone(monkeypatch):
+    monkeypatch.setattr("gradcheck.problem.draw.symbolic", None)
+    text = "id: t\ninputs: {A: {shape: [3, 3]}, b: {shape: []}}\nprogram: sum(solve(A, b))\n"
+    with pytest.raises(TextError, match="too few axes"):
+        draw_given_point(load_text(text).problems[0])
