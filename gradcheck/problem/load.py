@@ -14,6 +14,7 @@ from pathlib import Path
 from gradcheck.answers import read_formula
 from gradcheck.answers.calls import BASED
 from gradcheck.answers.tokens import write_plainly
+from gradcheck.answers.words import STOP
 from gradcheck.documents import Document, read_yaml
 from gradcheck.errors import Complaint, TextError
 from gradcheck.language import Program, check_program, parse_python
@@ -112,12 +113,14 @@ ID = "question"
 WORD = re.compile(r"[^\W\d_]\w*")
 SHAPE = re.compile(r"\d+(x\d+)+|\d+x")
 DERIVED = re.compile(r"\s*[d∂]\s*/\s*[d∂]([A-Za-z]\w*)\s*(?=[\s(\[{|])")  # d/dx in front of it
+ASKED = re.compile(r"^\s*(find )?(differentiate|(the )?(derivative|gradient) of) ", re.IGNORECASE)
 BELOW = re.compile(r"_\{(\w+)\}")
 COMMAND = re.compile(r"\\[A-Za-z]+")
 FUNCTIONS = FORMULAS.functions
 LETTERS = frozenset(name for name in VOCABULARY.callables() if len(name) == 1)
 """`t` is a variable where it is not called, not PyTorch's transpose."""
 KNOWN = (VOCABULARY.callables() - LETTERS) | VOCABULARY.constants | VOCABULARY.contexts | ROOTS
+ONE_SIDE = "give the side that is differentiated"
 CURE = "write x=2, 'x=[1, 2, 3]', or X=3x2 for an array that is drawn"
 
 
@@ -128,6 +131,7 @@ def make_question(expression: str, given: Sequence[str], wrt: Sequence[str] = ()
     may be a program or typed mathematics (`x^3 + 2sin x`). Raises TextError.
     """
     inputs = {each.name: each for each in map(_read_input, given)}
+    expression = ASKED.sub("", expression)
     if "d" not in inputs and (derived := DERIVED.match(expression)):
         expression, wrt = expression[derived.end() :], wrt or [derived[1]]
     program = _read_program(expression, inputs)
@@ -208,6 +212,8 @@ def _read_formula(text: str, inputs: Mapping[str, Input]) -> Program:
         except TextError as error:
             complaint = error
         else:
+            if read.steps[1:]:
+                raise TextError([Complaint("an equation is no function", ONE_SIDE)])
             return _check(read.understood, known)
     raise complaint
 
@@ -231,7 +237,8 @@ def _list_words(text: str) -> set[str]:
     """The names in typed mathematics: `sinx` has x, `log_a` has a, LaTeX's commands have none."""
     words = WORD.findall(BELOW.sub(r"_\1", COMMAND.sub(" ", text)))
     bases = [found[1] for word in words if (found := BASED.fullmatch(word)) and word not in KNOWN]
-    strange = (w for w in (*words, *bases) if w not in KNOWN and not BASED.fullmatch(w))
+    known = KNOWN | {word for word in STOP if word[1:]}
+    strange = (w for w in (*words, *bases) if w not in known and not BASED.fullmatch(w))
     return {_read_argument(w) for w in strange if w.isidentifier() and not keyword.iskeyword(w)}
 
 
