@@ -60,7 +60,7 @@ def _read_exact(value: Any) -> Array:
     if (found := read_exact_array(value)) is not None:
         return found
     if isinstance(value, str):
-        raise refuse("a number was expected, a text came", "write it without quotes")
+        raise refuse("a number was expected, a text came", "write 2.5, 1/3 or 2*pi, no quotes")
     raise refuse("numbers in nested lists of equal lengths were expected", "even them out")
 
 
