@@ -83,7 +83,6 @@ class ProblemItem(pytest.Item):
     """One problem: its opinions agree, and its `right:` and `wrong:` answers come out."""
 
     def __init__(self, *, problem: "Problem", **kwargs: Any) -> None:
-        """Remember the problem."""
         super().__init__(**kwargs)
         self.problem = problem
 

@@ -184,8 +184,8 @@ class Outline:
         stretches = split(self.tokens, self.parts)
         alone = not stretches[0][1] and len(stretches) == 2
         for sign, inside in stretches[1:]:
-            if sign and sign.kind == "word" and (not inside or (alone and sign.text in REASONS)):
-                self.leave_out([sign])  # `3x^2 because`, `because 3x^2`
+            if sign and sign.kind == "word" and (not inside or alone):
+                self.leave_out([sign])  # `3x^2 because`, `then 3x^2`
         parted = [Clause(*each) for each in stretches if each[1]]
         clauses = []
         for clause, after in zip_longest(parted, parted[1:]):

@@ -180,6 +180,9 @@ class Shapes:
                 return None if shape is None else shape[::-1]
             case ast.UnaryOp(_, inner):
                 return self.of(inner)
+            case ast.List(entries) if len(shapes := {self.of(each) for each in entries}) == 1:
+                (shape,) = shapes
+                return None if shape is None else (len(entries), *shape)
             case ast.Subscript(inner, index):
                 places = index.elts if isinstance(index, ast.Tuple) else [index]
                 return _index_shape(self.of(inner), [_read_place(part) for part in places])

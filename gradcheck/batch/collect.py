@@ -189,7 +189,8 @@ class Collector:
                 yield f"{place} `{name}` is not graded", False
                 continue
             more = f", nor in {len(files) - 1:,} more" if len(files) > 1 and not table else ""
-            near = get_close_matches(name, {*self.problems, *self.targets}, 1, ALIKE)
+            near = [each for each, (id, _) in self.targets.items() if id == name]
+            near = near or get_close_matches(name, {*self.problems, *self.targets}, 1, ALIKE)
             hint = f"; `{near[0]}` was" if near else ""
             yield f"{place} `{name}` was not asked{more}{hint}", bool(near)
         if self.untold:

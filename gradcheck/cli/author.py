@@ -218,7 +218,7 @@ def generate(rules: str, level: int | None, count: int, reveals: str, seed: int)
     names = [name.strip() for name in rules.split(",") if name.strip()]
     if reveals and reveals not in {row.id for row in CATALOGUE} | {"brackets-missing"}:
         hint = suggest_id(reveals) or "see `gradcheck mistakes`"
-        raise GradcheckError(f"no mistake is called {reveals} - {hint}")
+        raise GradcheckError(f"no problem is written to reveal {reveals} - {hint}")
     found = list(islice(generate_exercises(names, level, seed, reveals), count))
     title = f"Practice: {', '.join(names) or 'all rules'}"
     title += f", level {level}" if level else ""

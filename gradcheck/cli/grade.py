@@ -43,6 +43,7 @@ from gradcheck.cli.group import (
     FINE,
     FOUND,
     IN_DOUBT,
+    MALFORMED,
     STOPPED,
     as_json_lines,
     command,
@@ -115,7 +116,9 @@ def grade(problems: Path, answers: tuple[Path, ...], **said: Any) -> None:
                 for line in dump_lines(student, asked.feedback):
                     print(line)
         else:
-            _show(ledger, facts, asked.directory, asked.feedback, diff=asked.diff)
+            _show(ledger, facts, asked.directory, asked.feedback)
+        if asked.diff:
+            _show_changes(changes(ledger), open_screen(stderr=asked.as_json))
         sys.exit(_find_code(ledger, facts, asked.fail_under))
 
 
@@ -214,6 +217,8 @@ def _explain_ending(directory: Path | None) -> Iterator[None]:
     """What ends a batch before its end is told in a sentence, and what is kept of it."""
     try:
         yield
+    except BrokenPipeError:
+        raise
     except (OSError, sqlite3.Error) as error:
         why = describe_trouble(error, directory and directory / NAME)
         where = getattr(error, "filename", None) or directory or "the batch"
@@ -228,7 +233,6 @@ def _explain_ending(directory: Path | None) -> Iterator[None]:
 
 @contextmanager
 def _open_ledger(directory: Path | None) -> Iterator[Ledger]:
-    """The ledger of a directory, locked; or one in memory."""
     with (
         lock_directory(directory) if directory else nullcontext(),
         closing(Ledger(directory / NAME if directory else None)) as ledger,
@@ -239,7 +243,9 @@ def _open_ledger(directory: Path | None) -> Iterator[Ledger]:
 def _find_code(ledger: Ledger, facts: ClassFacts, low: float | None) -> int:
     if facts.verdicts["needs-review"] or any(grave for _, grave in ledger.notices()):
         return IN_DOUBT
-    under = low is not None and any(got < low for _, _, got, _ in facts.totals)
+    if not facts.totals:
+        return MALFORMED
+    under = low is not None and not all(got >= low for _, _, got, _ in facts.totals)
     return FOUND if under else FINE
 
 
@@ -250,9 +256,7 @@ def _notice(err: Console, words: str) -> None:
     err.print(Text(escape_controls(words)), style="yellow", soft_wrap=True)
 
 
-def _show(
-    ledger: Ledger, facts: ClassFacts, directory: Path | None, feedback: str, *, diff: bool
-) -> None:
+def _show(ledger: Ledger, facts: ClassFacts, directory: Path | None, feedback: str) -> None:
     """The answers and tables; of a batch that is kept the tables."""
     out = open_screen()
     if directory is None:
@@ -269,8 +273,6 @@ def _show(
         out.print(table)
     if len(facts.totals) > 1:
         _show_class(facts, out)
-    if diff:
-        _show_changes(changes(ledger), out)
     if directory is not None:
         out.print(Text(f"the class: {directory / 'index.html'}"), soft_wrap=True)
 
@@ -472,7 +474,7 @@ def mark(  # noqa: PLR0917 - click gives them by name
             if not ledger.take_mark_back(who, problem, named):
                 raise GradcheckError(f"{place} has no mark by hand")
         else:
-            if points > possible:
+            if not points <= possible:
                 raise GradcheckError(f"{place} is worth {possible:g} points, not {points:g}")
             ledger.set_mark(who, problem, named, points, note)
             words = f"{place}: {points:g} of {possible:g}"

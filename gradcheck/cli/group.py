@@ -1,5 +1,6 @@
 """What every command shares: help that ends with examples, errors that end with a sentence."""
 
+import errno
 import os
 import signal
 import sys
@@ -100,8 +101,8 @@ def explain(error: Exception, *theirs: type[Exception]) -> tuple[int, str]:
     """
     if isinstance(error, (GradcheckError, *theirs)):
         return MALFORMED, str(error)
-    if isinstance(error, OSError) and error.filename:
-        return MALFORMED, f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and (error.filename or error.errno == errno.ENOSPC):
+        return MALFORMED, f"{error.filename or 'standard output'}: {error.strerror}"
     if os.environ.get("GRADCHECK_TRACEBACK"):
         raise error
     words = " ".join(str(error).split())[:LONGEST]

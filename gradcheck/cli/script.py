@@ -21,7 +21,7 @@ JSON = "--json"
 def solve_script(file: Path, as_json: bool) -> int:
     """Run a script beside this process; the exit code of the command."""
     module = "gradcheck.cli.script"
-    words = [sys.executable, "-m", module, str(file), *([JSON] if as_json else [])]
+    words = [sys.executable, "-P", "-m", module, str(file), *([JSON] if as_json else [])]
     sys.stdout.flush()
     with subprocess.Popen(words) as child:
         try:

@@ -379,11 +379,10 @@ def _list_faults(document: Document, at: PathTo, error: ValidationError) -> Coll
     """The findings of pydantic in what stands at a path, in our words; one a place."""
     found: dict[PathTo, Complaint] = {}
     for fault in error.errors():
-        path, kind, last = (
-            _find_real(document, (*at, *fault["loc"])),
-            fault["type"],
-            (at + fault["loc"] or ("",))[-1],
-        )
+        path, kind = _find_real(document, (*at, *fault["loc"])), fault["type"]
+        last = (at + fault["loc"] or ("",))[-1]
+        if str(last).startswith("literal[") and isinstance(fault["input"], dict):
+            continue  # `credit:` is a word or a mapping, whose entries have faults of their own
         name = path[-1] if path else "the file"
         label = f"entry {name}" if isinstance(name, int) else f"`{name}`"
         cure = CURES.get(last) or CURES.get(kind) or _describe(path)

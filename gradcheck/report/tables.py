@@ -112,7 +112,6 @@ class FormulaLine:
     found: PathForm
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """One line."""
         text, where = self.found.text, self.found.where
         if is_in_signs(console):
             text, where = Notation({}).write(text), _format_condition(where)

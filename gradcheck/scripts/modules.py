@@ -11,16 +11,7 @@ import numpy as np
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import GENERATOR
-from gradcheck.engine.layers import (
-    LAYERS,
-    Dropout,
-    Held,
-    Layer,
-    Module,
-    ModuleList,
-    enter,
-    mark,
-)
+from gradcheck.engine.layers import LAYERS, Dropout, Held, Layer, Module, ModuleList, enter, mark
 from gradcheck.engine.optimizers import Adam, Optimizer
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE, everything

@@ -55,7 +55,6 @@ class GradientError(AssertionError):
     __module__ = "gradcheck.testing"  # what pytest's summary shows, where room is short
 
     def __init__(self, text: str, result: "Result") -> None:
-        """Keep the result beside the message."""
         super().__init__(text)
         self.result = result
 
@@ -225,7 +224,7 @@ def assert_jvp(f: Routine, jvp: Routine, x: Value, v: Value, **options: Value) -
     x, v
         The point and the direction, of one shape; tuples of such for several arguments.
     **options
-        `seed`, `rtol` and `explain` as for `check`.
+        `at`, `seed`, `rtol` and `explain` as for `check`.
 
     Returns
     -------
@@ -263,12 +262,16 @@ def assert_jvp(f: Routine, jvp: Routine, x: Value, v: Value, **options: Value) -
 
     for each in (move, entries):
         setattr(each, LABELS, {0: ALONG})
+    further = options.pop("at", ())
     try:
-        return assert_vjp(move, lambda c, t: np.sum(c * tangent), 0.0, **options)
+        found = assert_vjp(move, lambda c, t: np.sum(c * tangent), 0.0, **options)
     except GradientError:
         if shape and tangent.size <= ENTRIES:
             assert_gradient(entries, np.zeros(shape), gradient=tangent, **options)
         raise
+    for each in further:
+        assert_jvp(f, jvp, each if isinstance(x, tuple) else each[0], v, **options)
+    return found
 
 
 def assert_hessian(

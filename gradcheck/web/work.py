@@ -224,7 +224,7 @@ def judge(asking: Asking, part: str, answer: str) -> tuple[str, float, float, st
 def understand(asking: Asking, part: str, answer: Any) -> Said:
     found = ready(asking)
     with work_on_item():
-        return _complain_or(_read, found, part, answer)
+        return _complain_or(_read, found, part, "" if answer is None else answer)
 
 
 def draw(asking: Asking) -> Said:

@@ -166,9 +166,9 @@ def test_grade_diff_says_who_gains_or_loses_what_and_why(ran, name):
 def test_who_is_gone_leaves_no_page(ran):
     """The results are those of the answers that were given, and it is said who is missing."""
     (ran / "answers" / "bob.yaml").unlink()
-    again = run(ran, "--diff")
+    again = run(ran, "--diff", "--json")
     assert "not among these answers: 1: bob" in again.stderr
-    assert "bob  line.x  wrong 0 of 2 -> nothing" in again.stdout
+    assert "bob  line.x  wrong 0 of 2 -> nothing" in again.stderr
     assert [name for name in outputs(ran / "out") if "bob" in name] == []
 
 
@@ -335,6 +335,7 @@ def test_a_mark_stands_whatever_is_graded_again_until_mark_undo(ran):
         ("--student bob --problem lime --points 1", "there are line, two"),
         ("--student bob --problem two --points 0.5", "with --part: x, y"),
         ("--student bob --problem line --points 3", "worth 2 points, not 3"),
+        ("--student bob --problem line --points nan", "worth 2 points, not nan"),
         ("--student bob --problem line", "either --points N or --undo"),
         ("--student bob --problem line --undo", "has no mark by hand"),
     ],
@@ -377,6 +378,8 @@ def test_what_was_not_asked_is_told(here):
         assert words in found.stderr
     told = [t for t in lines(found.stdout) if (t["student"], t["part"]) == ("ada", "y")]
     assert [t["verdict"] for t in told] == ["right"], "`two.y` is a part of `two`"
+    made(here, {"set.yaml": SET, "none/.keep": ""})
+    expect(grade(here / "set.yaml", here / "none"), 2)
     made(here, {"set.yaml": f"problems:\n{kink}"})
     assert run(here).exit_code == 2, "nothing to grade"
 
@@ -388,7 +391,7 @@ def test_a_strange_name_is_told_once(here):
     """
     rows = "".join(f"s{k},6x,{k},{k}\n" for k in range(30))
     others = {f"answers/t{k}.yaml": "answers: {line: 2, other: 3}" for k in range(7)}
-    slip = "answers: {lines: 6x, two: {x: 2x y, y: x^2}}"
+    slip = "answers: {lines: 6x, two: 2x y}"
     files = {"form.csv": "student,line,shoe,two.z\n" + rows, "slip.yaml": slip}
     made(here, others | files)
     given = [here / name for name in ("set.yaml", "form.csv", "answers")]
@@ -400,6 +403,7 @@ def test_a_strange_name_is_told_once(here):
     ]
     assert sorted(line.rpartition("/")[2] for line in told[2:]) == [
         "slip.yaml: `lines` was not asked; `line` was",
+        "slip.yaml: `two` was not asked; `two.x` was",
         "t0.yaml: `other` was not asked, nor in 6 more",
     ]
 

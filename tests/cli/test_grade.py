@@ -35,7 +35,8 @@ def test_grade_judges(file):
 def test_exit_codes_and_what_stands_in_the_way(file):
     """Under a threshold 1; one unreadable file is named and asks for review, the others count."""
     empty = file("student: ada\nanswers: {}\n", "ada.yaml")
-    assert run("grade", file(SINE), empty, "--fail-under", "1").exit_code == 1
+    for low in ("1", "nan"):
+        assert run("grade", file(SINE), empty, "--fail-under", low).exit_code == 1
     assert run("grade", file(SINE), empty).exit_code == 0
     good = file("student: ada\nanswers: {cubic-plus-sine: 3x^2 + 2cos x}\n", "ada.yaml")
     result = run("grade", file(SINE), file("answers: [", "bob.yaml"), good, "--json")

@@ -57,7 +57,10 @@ def test_scripts_and_problem_files_are_solved_together(file, solve):
     assert "\n  error  the program ended in an error" in said
 
 
-def test_a_wrong_backward_of_a_script_is_a_dissent(file, solve):
+def test_a_wrong_backward_of_a_script_is_a_dissent(file, solve, monkeypatch, tmp_path):
+    """A file beside it that is called like a library is none of ours."""
+    monkeypatch.chdir(tmp_path)
+    file("1/0", "click.py")
     _, dissent, _ = solve(file(LESSON + HALF, "half.py"))
     assert "4, not 2" in dissent  # the gradient, and what came back
     assert "line 16, x: reverse" in dissent

@@ -44,15 +44,8 @@ def test_bounds_and_choices_are_in_it():
 # -- bad files: one clear message with line and column, and no traceback ---------------------------
 
 CASES = yaml.safe_load(Path(__file__).with_name("faults.yaml").read_text())
-CASES += [
-    {
-        "name": "ten megabytes",
-        "file": "# " + "x" * 10**7,
-        "place": "1:1",
-        "says": "10,000,002 bytes",
-    },
-    {"name": "empty", "file": "", "place": "1:1", "says": "the file is empty"},
-]
+LARGE = "# " + "x" * 10**7
+CASES += [{"name": "large", "file": LARGE, "place": "1:1", "says": "10,000,002 bytes"}]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
@@ -60,8 +53,8 @@ def test_bad_file(case, file):
     """The message names the place, says what is wrong, and the exit code is 2."""
     result = run("solve", file(case["file"]))
     assert result.exception is None or isinstance(result.exception, SystemExit)
-    assert "Traceback" not in result.output
     assert case["says"] in result.output
+    assert case.get("unsaid", "Traceback") not in result.output
     assert result.exit_code == 2
     assert f"set.yaml:{case['place']}" in result.output
 

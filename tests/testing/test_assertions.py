@@ -489,7 +489,7 @@ V = np.array([1.5, 0.2, -0.4])
 def test_a_jacobian_vector_product():
     """tanh' v = (1 - tanh^2) v, with or without the value beside it; a wrong entry is located."""
     right = lambda x, v: (1 - np.tanh(x) ** 2) * v
-    assert assert_jvp(np.tanh, right, X, V)
+    assert assert_jvp(np.tanh, right, X, V, at=[(X + 1,)])
     assert assert_jvp(np.tanh, lambda x, v: (np.tanh(x), right(x, v)), X, V)
     assert assert_jvp(lambda a, b: a @ b, lambda x, v: v[0] @ x[1] + x[0] @ v[1], (X, V), (V, X))
     with pytest.raises(GradientError, match=r"f\(x \+ t v\)\[1\]"):
