@@ -285,6 +285,8 @@ class Outline:
             text = spell(tokens)
         if len(tokens) > len(tokens := strip(tokens)):
             text = spell(tokens)
+        if text[:1] == "{" and "=" in text and find_closing(tokens, 0) == len(tokens) - 1:
+            return self.unframe(tokens[1:-1])  # \boxed{f'(x) = 2x}
         if len(tokens) > 2 and tokens[-1].kind == "number" and tokens[-1].text.endswith("."):
             tokens[-1] = tokens[-1]._replace(text=tokens[-1].text[:-1], end=tokens[-1].end - 1)
         found = MARKER.match(text)  # `(b)`, `Task 2)`, `1.`

@@ -47,7 +47,6 @@ class ChainRule:
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
-        """A formula with its shape, and the numbers below it."""
         signs = is_in_signs(console)
         taken = {step.name for step in (*self.steps.backward, *self.steps.forward)}
         end = self.steps.end if self.steps.end != "value" or "L" in taken else "L"

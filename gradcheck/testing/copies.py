@@ -392,7 +392,6 @@ class Coarse:
                 self.text = linecache.getline(file, line).strip()[:LONGEST]
 
     def __str__(self) -> str:
-        """What a reader should know of it."""
         where = f" at {self.place}" if self.place else ""
         told = f"{self.kind} enters{where}; judged as far as it can show (rtol= says how far)"
         return f"{told}\n{self.text}" if self.text else told

@@ -328,21 +328,9 @@ def test_a_mark_stands_whatever_is_graded_again_until_mark_undo(ran):
     assert outputs(ran / "out") == before
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("--student eve --problem line --points 1", "no student of the batch goes by"),
-        ("--student bob --problem lime --points 1", "there are line, two"),
-        ("--student bob --problem two --points 0.5", "with --part: x, y"),
-        ("--student bob --problem line --points 3", "worth 2 points, not 3"),
-        ("--student bob --problem line --points nan", "worth 2 points, not nan"),
-        ("--student bob --problem line", "either --points N or --undo"),
-        ("--student bob --problem line --undo", "has no mark by hand"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), FORMS["marks"])
 def test_a_mark_that_cannot_be(first, words, said):
-    found = expect(marked(first, *words.split()), 2)
-    assert said in found.output
+    assert said in expect(marked(first, *words.split()), 2).output
 
 
 # -- what was not asked ----------------------------------------------------------------------------
