@@ -68,7 +68,7 @@ def compare(answers: Sequence[At], references: Sequence[At]) -> Outcome:
             return found[-1]
     for k, outcome in enumerate(found):
         if outcome.kind == "undecided":
-            found[k] = _decide(k, BITS[1:], answers[k], references[k])
+            found[k] = decide(k, answers[k], references[k], steps=BITS[1:])
         if found[k].kind in (*PROVEN, "undecided"):
             return found[k]
     lost = [outcome for outcome in found if outcome.kind == "narrower"]
@@ -83,11 +83,12 @@ def compare_numbers(numbers: At, half_units: Array, reference: At, noise: Array)
 
     Of each half a unit of the last typed digit (None: exact), and float64's own error.
     """
-    found = _decide(0, BITS, numbers, reference, half_units, noise)
+    found = decide(0, numbers, reference, half_units, noise)
     return Outcome("different", why=found.why) if found.kind == "narrower" else found
 
 
-def _decide(k: int, steps: Sequence[int], a: At, b: At, *rounding: Array) -> Outcome:
+def decide(k: int, a: At, b: At, *rounding: Array, steps: Sequence[int] = BITS) -> Outcome:
+    """How two compare at the k-th point: by as many bits as it takes."""
     found = Outcome("undecided", k)
     for bits in steps:
         found = _compare_at(k, bits, a, b, *rounding)

@@ -17,7 +17,7 @@ from flint import arb
 from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis, Hypothesis, explain
 from gradcheck.errors import OURS, GradcheckError, OutOfBudget, TextError
-from gradcheck.grading.equivalence import At, Outcome, compare, compare_numbers, find_floats
+from gradcheck.grading.equivalence import At, Outcome, compare, compare_numbers, decide, find_floats
 from gradcheck.grading.formula import NotNumbers, Readings, to_float
 from gradcheck.grading.key import DIAGNOSTIC, Key
 from gradcheck.grading.knots import describe_unseen, find_distant_spots, find_further_sides
@@ -171,9 +171,9 @@ def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
             beyond = [spot.gradient(part) for spot in more]
             outcome = compare([*answers, *map(ready.at, more)], [*due, *beyond])
         for spot in find_distant_spots(key, ready) if outcome.kind in OPEN else ():
-            there = compare([ready.at(spot)], [spot.gradient(part)])
-            if there.kind == "different":  # what cannot be seen there says nothing
-                outcome, spots = replace(there, point=len(spots)), (*spots, spot)
+            there = decide(len(spots), ready.at(spot), spot.gradient(part))
+            if there.kind in ("different", "narrower"):  # what cannot be seen there says nothing
+                outcome, spots = replace(there, kind="different"), (*spots, spot)
                 break
         if outcome.kind == "equal" and len(key.points) < FEWEST:
             outcome = Outcome("undecided", why="too few points of the domain were found")
