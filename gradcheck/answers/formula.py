@@ -107,13 +107,16 @@ def list_other_readings(formula: Formula) -> Iterator[Formula]:
             yield replace(rooted, notes=(*formula.notes, REAL_ROOT))
     if formula.words is None or not formula.doubts:  # of a piece nothing is in doubt
         return
-    each = [frozenset([at]) for at in formula.doubts[:TURNS]]
+    tried = [frozenset([at]) for at in formula.doubts[:TURNS]]
+    tried.append(every := frozenset(formula.doubts))
     seen = {formula.understood}
-    for turned in dict.fromkeys([*each, frozenset(formula.doubts)]):
+    for turned in tried:
         try:
             found = _read(formula.text, formula.words, formula.single, formula.by, turned)
         except TextError:
             continue
+        if turned == every < (every := every.union(found.doubts)):  # turned, it leaves another
+            tried.append(every)
         if found.understood not in seen:
             seen.add(found.understood)
             yield found
@@ -164,7 +167,7 @@ def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]
         body = outline.formula()
     except RecursionError:
         raise make_fault(text, 0, "a formula of too many parts", "simplify it first") from None
-    if single and isinstance(body, ast.List) and len(body.elts) == 1:
+    while single and isinstance(body, ast.List) and len(body.elts) == 1:
         body = body.elts[0]
         reading.notes.append("square brackets are read as round ones")
     check_limits(body, reading, len(outline.read))

@@ -27,7 +27,7 @@ from gradcheck.report.figures import escape_controls
 
 NOTEBOOK_BYTES = 20_000_000  # the pictures of the other cells count
 MOST = 1_000  # answers in one file
-TAG = re.compile(r"\s*(?:#\|?\s*gradcheck:|%%gradcheck\b)\s*([\w.-]+)[ \t]*(?:\r?\n|$)")
+TAG = re.compile(r"\s*(?:#\|?\s*gradcheck:|%%gradcheck\b)\s*(\S.*?)[ \t]*(?:\r?\n|\Z)")
 TIMES = frozenset(
     {"time", "timestamp", "completion time", "submitted", "submitted at", "zeitstempel"}
     | {"horodateur", "marca temporal", "informazioni cronologiche"}

@@ -8,9 +8,10 @@ import ast
 import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from flint import arb
 
 from gradcheck.answers import Entries, Formula, NumberList, Plain
 from gradcheck.answers.answer import Answer
-from gradcheck.errors import ANSWER_EXPONENT, GradcheckError
+from gradcheck.errors import ANSWER_EXPONENT, GradcheckError, OutOfBudget, TextError
 from gradcheck.grading.equivalence import At, NoValue, Values
 from gradcheck.grading.spots import Spot
 from gradcheck.language import Budget, Program, check_expression
@@ -186,15 +187,16 @@ class Step(NamedTuple):
 class Line:
     """Slots in an order in which they can be computed: numbers, entries of inputs, operations."""
 
-    def __init__(self, text: str, shapes: Shapes) -> None:
-        self.text, self.shapes = text, shapes
+    def __init__(self, tree: ast.expr, text: str, shapes: Shapes) -> None:
+        """Raises _Beyond where the formula is more than single numbers."""
+        self.tree, self.text, self.shapes = tree, text, shapes
         self.numbers: dict[int, Fraction | str] = {}  # typed, or the name of a constant
         self.leaves: dict[int, tuple[str, tuple[int, ...]]] = {}
         self.steps: dict[int, Step] = {}
         self.found: dict[Value, int] = {}
         self.tests: set[int] = set()
         self.known: dict[int, list[Value]] = {}
-        self.end = 0
+        self.end = self.count(self.add(tree))
 
     def add(self, node: ast.expr) -> int:
         """The slot of a node's number; what is equal has one. Raises _Beyond where it has none."""
@@ -274,6 +276,11 @@ class Line:
 
     # -- at a point --------------------------------------------------------------------------------
 
+    @cached_property
+    def program(self) -> Program:
+        """The same on numbers with keys: those tell that two are equal, where no bits do."""
+        return _check(self.tree, self.text, self.shapes)
+
     def value(self, point: Mapping[str, Array], bits: int) -> arb:
         """The value at a point of arbs, at the precision set; NoValue where there is none."""
         values = self.values(point, bits)
@@ -325,14 +332,7 @@ class Floats:
     """
 
     def __init__(self, point: Mapping[str, float]) -> None:
-        self.point = point
-        self.known: dict[int, tuple[float, ast.expr]] = {}
-
-    def value(self, node: ast.expr) -> float:
-        """What a piece comes to."""
-        if id(node) not in self.known:
-            self.known[id(node)] = self._evaluate(node), node
-        return self.known[id(node)][0]
+        self.point, self.value = point, cache(self._evaluate)
 
     def _evaluate(self, node: ast.expr) -> float:
         if isinstance(node, ast.Name):
@@ -346,12 +346,10 @@ class Floats:
 
 def make_line(tree: ast.expr, text: str, shapes: Shapes) -> Line | None:
     """The formula as a line of operations; None where it is more than single numbers."""
-    line = Line(text, shapes)
     try:
-        line.end = line.count(line.add(tree))
+        return Line(tree, text, shapes)
     except _Beyond:
         return None
-    return line
 
 
 def _read_index(node: ast.expr) -> int:
@@ -411,14 +409,7 @@ class Readings:
 
     def at(self, spot: Spot) -> At:
         """The answer at a point, as a function of the number of bits; a number as a bare arb."""
-        known: dict[int, Values] = {}
-
-        def value(bits: int) -> Values:
-            if bits not in known:
-                known[bits] = self._evaluate(spot, bits)
-            return known[bits]
-
-        return value
+        return cache(partial(self._evaluate, spot))
 
     def _evaluate(self, spot: Spot, bits: int) -> Values:
         if self.formula:
@@ -454,18 +445,17 @@ def make_readings(problem: Problem, read: Answer) -> Readings:
     formulas, shape = (read.formulas, read.shape) if isinstance(read, Entries) else ([read], ())
     shapes = {name: entry.shape for name, entry in problem.inputs.items()}
     pieces = [
-        make_line(each.tree.body, each.text, shapes)
-        or check_expression(
-            _AsArrays().visit(copy_tree(each.tree)),
-            declared=problem.inputs,
-            vocabulary=FORMULAS,
-            source=each.text,
-        )
+        make_line(each.tree.body, each.text, shapes) or _check(each.tree.body, each.text, shapes)
         for each in formulas
     ]
     half_units = box([each.half_unit for each in formulas], shape)
-    names = frozenset(name for piece in pieces for name in _list_names(piece))
+    names = frozenset(name for piece in pieces for name in list_names(piece))
     return Readings(read, box(pieces, shape), names, half_units)
+
+
+def _check(tree: ast.expr, text: str, shapes: Shapes) -> Program:
+    read = _AsArrays().visit(copy_tree(ast.Expression(tree)))
+    return check_expression(read, declared=shapes, vocabulary=FORMULAS, source=text)
 
 
 def _nest(entries: list[str], shape: tuple[int, ...]) -> str:
@@ -494,7 +484,7 @@ def box(entries: Sequence[Value], shape: tuple[int, ...]) -> Array:
     return out.reshape(shape)
 
 
-def _list_names(piece: Line | Program) -> Iterator[str]:
+def list_names(piece: Line | Program) -> Iterator[str]:
     if isinstance(piece, Line):
         return (name for name, _ in piece.leaves.values())
     return (n.id for n in ast.walk(piece.tree) if isinstance(n, ast.Name))
@@ -566,10 +556,15 @@ def make_budget(problem: Problem) -> Budget:
 def _evaluate(piece: Line | Program | Fraction, spot: Spot, bits: int) -> Values:
     """A piece at a point: things that are no numbers, and ragged lists of them, are refused."""
     if isinstance(piece, Line):
-        return piece.value(spot.arbs(bits), bits)
+        try:
+            return piece.value(spot.arbs(bits), bits)
+        except Undecided:
+            with suppress(TextError, OutOfBudget):
+                return _evaluate(piece.program, spot, bits)
+            raise
     if isinstance(piece, Fraction):
         return exact(piece)
-    given = spot.find_values(_list_names(piece), bits)
+    given = spot.find_values(list_names(piece), bits)
     inputs = {name: balls(value) for name, value in given.items()}
     found = run(piece, inputs, KINDS["ball"], make_budget(spot.problem)).value
     try:
@@ -584,8 +579,8 @@ def _evaluate(piece: Line | Program | Fraction, spot: Spot, bits: int) -> Values
 def _refuse_lost(program: Program, spot: Spot, entries: Array) -> None:
     """Raise NoValue where neither so many bits nor floats find a number in some entry."""
     inputs = {
-        name: np.array([middle(ball) for ball in value.flat]).reshape(value.shape)[()]
-        for name, value in spot.find_values(_list_names(program), ENTRY_BITS).items()
+        name: np.array([middle(ball) for ball in arbs(value).flat]).reshape(value.shape)[()]
+        for name, value in spot.find_values(list_names(program), ENTRY_BITS).items()
     }
     found = run(program, inputs, KINDS["float"], make_budget(spot.problem)).value
     plain = np.asarray(found, dtype=float)

@@ -150,7 +150,7 @@ DISTANT = 12  # points where a formula that compares or cuts may follow another 
 CHECKED = 2  # further points at which a mistake of the training loop is made again
 ONE_POINT = "one-point"
 ONLY_HERE = "judged at this point only"
-SIZE = re.compile(r"\s*(?:torch\.Size)?\(?\s*(\[?[\d,\s]*\]?)\s*\)?\s*")
+SIZE = re.compile(r"(?=[^\d\])]*[\d\])])\s*(?:torch\.Size)?\(?\s*(\[?[\d,\s]*\]?)\s*\)?\s*")
 SHOWN = 200  # characters of a program that is too long to be read
 
 
@@ -345,9 +345,8 @@ def _read(key: Key, part: Part, due: Output, answer: Value) -> OutputRead:
         raise GradcheckError("it has no finite value")
     half = np.array([0.0 if h is None else float(h) for h in ready.half_units.flat])
     halves = np.broadcast_to(half.reshape(ready.half_units.shape), values.shape)
-    echoed = ready.understood if ready.formula else str(values.tolist())
     varies = bool(ready.names & key.scope.inputs.keys())
-    return OutputRead(values, halves, echoed, ready, varies, ready.notes)
+    return OutputRead(values, halves, ready.understood, ready, varies, ready.notes)
 
 
 def _read_shape(answer: Value) -> tuple[int, ...] | None:

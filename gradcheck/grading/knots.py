@@ -132,11 +132,9 @@ def describe_unseen(ready: Readings, spots: Sequence[Spot]) -> str:
         for spot in spots:
             if not hidden:
                 break
-            with precision(BITS):
+            with suppress(Undecided), precision(BITS):
                 values = line.values(spot.arbs(BITS), BITS)
-            hidden = [
-                (rule, step) for rule, step in hidden if rule(*[values[i] for i in step.args])
-            ]
+                hidden = [each for each in hidden if each[0](*[values[i] for i in each[1].args])]
         if hidden:
             return min(line.text[slice(*step.place)] for _, step in hidden)
         if any(abs(number) >= LARGEST for number in _list_typed(line)):

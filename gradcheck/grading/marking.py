@@ -25,7 +25,7 @@ from gradcheck.answers.tokens import clip
 from gradcheck.diagnosis import Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import BITS, At, NoValue, Values, compare, level_of, tolerance
-from gradcheck.grading.formula import Readings, box, make_budget, make_readings
+from gradcheck.grading.formula import Readings, box, list_names, make_budget, make_readings
 from gradcheck.grading.judgement import FAILURES, Judgement, Witness
 from gradcheck.grading.judging import ONE_POINT, judge
 from gradcheck.grading.key import Key
@@ -223,8 +223,7 @@ def _differentiate(key: Key, body: ast.expr, variable: str) -> Inner:
     """The derivative of a formula by one of a problem's inputs, at a point, to so many bits."""
     inputs = key.problem.select_inputs(key.problem.inputs)
     program = check_expression(ast.Expression(body), declared=inputs, vocabulary=FORMULAS)
-    nodes = (node for node in ast.walk(program.tree) if isinstance(node, ast.Name))
-    names = frozenset(node.id for node in nodes) & inputs.keys()
+    names = inputs.keys() & list_names(program)
     if variable not in inputs or inputs[variable].shape:
         raise GradcheckError(f"`{variable}` is no single number of the problem")
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradcheck.answers import Formula, echo
-from gradcheck.answers.tree import PRODUCT, bracket
+from gradcheck.answers.tree import PRODUCT, bracket, read_number
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import TextError
 from gradcheck.grading.formula import (
@@ -291,7 +291,8 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
     """
     try:
         search = PieceSearch(key, part, formula)
-        near = find_changes(key, search, ()) if search.points else []
+        alone = read_number(search.body) is not None  # typed as a text or as a number
+        near = find_changes(key, search, ()) if search.points and not alone else []
     except FAILURES:
         return None
     for kind, node, new in near:

@@ -35,7 +35,8 @@ class _Known(dict[str, Array]):
     """The inputs at a point; what a program makes of them is found when it is first looked up."""
 
     def __init__(self, spot: "Spot", bits: int) -> None:
-        super().__init__({name: arbs(value) for name, value in spot.given.items()})
+        self.balls = {name: balls(value) for name, value in spot.given.items()}  # with their keys
+        super().__init__({name: arbs(value) for name, value in self.balls.items()})
         self.spot, self.bits = spot, bits
 
     def __missing__(self, name: str) -> Array:
@@ -56,10 +57,10 @@ class Spot:
 
     problem: Problem
     point: Point
-    inputs: dict[int, dict[str, Array]] = field(default_factory=dict)
+    inputs: dict[int, _Known] = field(default_factory=dict)
     gradients: dict[int, Mapping[str, Array]] = field(default_factory=dict)
 
-    def arbs(self, bits: int) -> dict[str, Array]:
+    def arbs(self, bits: int) -> _Known:
         """All values here, at the precision that is set."""
         if bits not in self.inputs:
             self.inputs[bits] = _Known(self, bits)
@@ -68,7 +69,8 @@ class Spot:
     def find_values(self, words: Iterable[str], bits: int) -> dict[str, Array]:
         """Of some words those that are values here: inputs, and names of the program."""
         known = self.arbs(bits)
-        return {word: known[word] for word in words if word in self.given or word in self.named}
+        named = [word for word in words if word in self.given or word in self.named]
+        return {word: known.balls.get(word, known[word]) for word in named}
 
     @cached_property
     def given(self) -> Point:

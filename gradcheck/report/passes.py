@@ -125,7 +125,7 @@ def _show_gradients(judged: JudgedPass) -> TextTable:
         if part.verdict == "dissent" and own is not None:
             shown += f", not {_format_short(own.value)}"
         form = opinions["symbolic"].closed.get(name) if "symbolic" in opinions else None
-        alone = np.ravel([] if form is None else form)
+        alone = np.ravel([] if form is None or part.verdict == "kink" else form)
         table.add(name, shown, str(alone[0]) if len(alone) == 1 else "")
     return table
 
