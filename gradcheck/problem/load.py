@@ -130,7 +130,10 @@ def make_question(expression: str, given: Sequence[str], wrt: Sequence[str] = ()
     `given` are texts like `x=2`; a name without a value is a number that is drawn. An expression
     may be a program or typed mathematics (`x^3 + 2sin x`). Raises TextError.
     """
-    inputs = {each.name: each for each in map(_read_input, given)}
+    read = [_read_input(text) for text in given]
+    inputs = {each.name: each for each in read}
+    if len(inputs) < len(read):
+        raise TextError([Complaint("an input is given twice", "give each name one value")])
     expression = ASKED.sub("", expression)
     if "d" not in inputs and (derived := DERIVED.match(expression)):
         expression, wrt = expression[derived.end() :], wrt or [derived[1]]

@@ -224,7 +224,7 @@ def assert_jvp(f: Routine, jvp: Routine, x: Value, v: Value, **options: Value) -
     x, v
         The point and the direction, of one shape; tuples of such for several arguments.
     **options
-        `at`, `seed`, `rtol` and `explain` as for `check`.
+        `at`, `seed`, `rtol` and `explain` as for `check`; `wrt`, the arguments that v moves.
 
     Returns
     -------
@@ -244,8 +244,11 @@ def assert_jvp(f: Routine, jvp: Routine, x: Value, v: Value, **options: Value) -
     True
     """
     __tracebackhide__ = True
-    points, along = (x, v) if isinstance(x, tuple) else ((x,), (v,))
-    if list(map(np.shape, points)) != list(map(np.shape, along)):
+    points, given = (each if isinstance(each, tuple) else (each,) for each in (x, v))
+    moved = {int(k) for k in np.ravel(options.pop("wrt", range(len(points))))}
+    along = dict(zip(sorted(moved), given, strict=False))
+    shapes = {k: np.shape(p) for k, p in enumerate(points) if k in moved}
+    if len(given) != len(moved) or {k: np.shape(u) for k, u in along.items()} != shapes:
         raise TypeError("x and v are to have the same shapes: v is a direction in which x moves")
     came = jvp(x, v)
     tangent = np.asarray(came[1] if isinstance(came, tuple) else came, dtype=np.float64)
@@ -254,8 +257,7 @@ def assert_jvp(f: Routine, jvp: Routine, x: Value, v: Value, **options: Value) -
         raise TypeError(f"the tangent has the shape {tangent.shape}, the value {shape}")
 
     def move(t: Value) -> Value:
-        pairs = zip(points, along, strict=True)
-        return f(*(np.asarray(p) + t * np.asarray(u) for p, u in pairs))
+        return f(*(np.asarray(p) + t * np.asarray(along.get(k, 0)) for k, p in enumerate(points)))
 
     def entries(t: Value) -> Value:  # each by a variable of its own
         return sum(move(t[index])[index] for index in np.ndindex(shape))
@@ -270,7 +272,8 @@ def assert_jvp(f: Routine, jvp: Routine, x: Value, v: Value, **options: Value) -
             assert_gradient(entries, np.zeros(shape), gradient=tangent, **options)
         raise
     for each in further:
-        assert_jvp(f, jvp, each if isinstance(x, tuple) else each[0], v, **options)
+        at = each if isinstance(x, tuple) else each[0]
+        assert_jvp(f, jvp, at, v, wrt=sorted(moved), **options)
     return found
 
 

@@ -492,6 +492,7 @@ def test_a_jacobian_vector_product():
     assert assert_jvp(np.tanh, right, X, V, at=[(X + 1,)])
     assert assert_jvp(np.tanh, lambda x, v: (np.tanh(x), right(x, v)), X, V)
     assert assert_jvp(lambda a, b: a @ b, lambda x, v: v[0] @ x[1] + x[0] @ v[1], (X, V), (V, X))
+    assert assert_jvp(lambda a, b: a @ b, lambda x, v: x[0] @ v, (X, V), X, wrt=[1])
     with pytest.raises(GradientError, match=r"f\(x \+ t v\)\[1\]"):
         assert_jvp(np.tanh, lambda x, v: right(x, v) * np.array([1, 1.01, 1]), X, V)
     with pytest.raises(TypeError, match="same shapes"):
