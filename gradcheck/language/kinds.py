@@ -13,7 +13,7 @@ from gradcheck.engine.layers import LAYERS as HOLDING
 from gradcheck.engine.recording import MODE, enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.language.vocabulary import Vocabulary, words
-from gradcheck.numbers.ball import Ball, Scalar, Scalars, balls, wrap
+from gradcheck.numbers.ball import Ball, Scalar, Scalars, balls, find_kind, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import BY_SPELLING, TABLE
 from gradcheck.ops.pytorch import OF_METHODS, OWN
@@ -126,6 +126,14 @@ for _name in words("lt le gt ge eq ne hash bool int floordiv rfloordiv mod rmod"
     setattr(Rounded, f"__{_name}__", _choose(f"__{_name}__"))
 
 
+def _round(made: Value) -> Value:
+    return made if MODE.disturb is None else Rounded(MODE.disturb(TABLE["multiply"], made), made)
+
+
+def _round_named(name: str) -> Value:
+    return _round(CONSTANTS[name][0])
+
+
 @dataclass(frozen=True)
 class NumberKind:
     """How numbers of a kind are made of others, told, and kept; its constants."""
@@ -139,9 +147,8 @@ class NumberKind:
     def literal(self, value: Fraction) -> Value:
         """A decimal number as this kind has it: where rounding is sampled, one that is rounded."""
         made = self.lift(value)
-        if self.name != "tensor" or MODE.disturb is None or Fraction(float(made)) == value:
-            return made
-        return Rounded(MODE.disturb(TABLE["multiply"], made), made)
+        exact = self.name != "tensor" or Fraction(float(made)) == value
+        return made if exact else _round(made)
 
     def function(self, name: str) -> Routine:
         if name in ("array", "tensor", "asarray"):
@@ -230,8 +237,8 @@ class NumberKind:
         return self._hold(values if self.is_own(values) else self.lift(values))
 
     def _hold(self, made: Value) -> Value:
-        plain = type(made) is np.ndarray and made.dtype.kind == "f"
-        return self.box(made) if plain else made
+        plain = isinstance(made, np.ndarray) and made.dtype.kind in "fO" and not find_kind([made])
+        return self.box(made) if plain else made  # objects: ones that are like exact numbers
 
 
 def _refuse_unrecorded(name: str) -> Routine:
@@ -273,9 +280,7 @@ KINDS: dict[str, NumberKind] = {
     kind.name: kind
     for kind in (
         NumberKind("float", _take_floats, (float,), np.asarray, lambda name: CONSTANTS[name][0]),
-        NumberKind(
-            "tensor", _take_floats, (Tensor, float), Tensor, lambda name: CONSTANTS[name][0]
-        ),
+        NumberKind("tensor", _take_floats, (Tensor, float), Tensor, _round_named),
         NumberKind("ball", balls, EXACT, balls, lambda name: wrap(Ball(CONSTANTS[name][2]()))),
         NumberKind(
             "symbolic",

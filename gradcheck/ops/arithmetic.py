@@ -138,7 +138,7 @@ def _enter_log_of_sum(function: Numbers, scale: float, **cells: Numbers) -> Op:
 
 op(
     np.hypot, (lambda y, a, b: lambda g: g * (a / y), lambda y, a, b: lambda g: g * (b / y)),
-    closed=lambda m, a, b: m.sqrt(a**2 + b**2), kinks="a = b = 0",
+    closed=lambda m, a, b: m.sqrt(a * a + b * b), kinks="a = b = 0",
 )  # fmt: skip
 op(
     np.arctan2,

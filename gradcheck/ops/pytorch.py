@@ -172,7 +172,7 @@ def squeeze(x: Numbers, axis: Numbers = None) -> Numbers:
 
 def reciprocal(x: Numbers) -> Numbers:
     """`x.reciprocal()`: of integers in floats, where np.reciprocal says 0."""
-    return TABLE["reciprocal"](1.0 * x if x.dtype.kind in "iub" else x)
+    return TABLE["reciprocal"](1.0 * x if getattr(x, "dtype", np.dtype(int)).kind in "iub" else x)
 
 
 def _make_scaled(name: str) -> Routine:

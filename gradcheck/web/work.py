@@ -38,6 +38,7 @@ from gradcheck.web.drawing import draw_problem, name_rule, trace_answer
 MB = 2**20
 MEMORY = 10_000  # questions that ran away, not tried again
 SLOW_FOR = 60.0  # seconds for which a sender's questions go to the slow worker
+Said = dict[str, Any]
 SLOW_MOST, SLOW_EACH = 17, 3  # at the slow worker, and of each sender: one is being judged
 
 
@@ -184,13 +185,7 @@ class Queue:
         raise RanAway
 
 
-# -- what a worker does ----------------------------------------------------------------------------
-
-
-Said = dict[str, Any]
-
-
-# -- about a problem of the sets -------------------------------------------------------------------
+# -- what a worker does: about a problem of the sets -----------------------------------------------
 
 
 def prepare(asking: Asking) -> Said:
