@@ -11,6 +11,7 @@ import os
 import random
 import sys
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
@@ -290,6 +291,7 @@ def run_file(file: Path) -> tuple[list[str], PassRecorder, Ended | None]:
     os.environ["MPLBACKEND"] = "Agg"  # pictures need no window
     if (with_screen := sys.modules.get("matplotlib")) is not None:
         with_screen.use("Agg")
+    warnings.filterwarnings("ignore", module=r"gradcheck\.")  # PyTorch says nothing of 1/0
     install()
     random.seed(SEED)
     np.random.seed(SEED)
