@@ -13,7 +13,7 @@ from gradcheck.engine.layers import LAYERS as HOLDING
 from gradcheck.engine.recording import MODE, enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.language.vocabulary import Vocabulary, words
-from gradcheck.numbers.ball import Ball, Scalar, Scalars, balls, find_kind, wrap
+from gradcheck.numbers.ball import Ball, Scalar, Scalars, balls, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import BY_SPELLING, TABLE
 from gradcheck.ops.pytorch import OF_METHODS, OWN
@@ -237,8 +237,14 @@ class NumberKind:
         return self._hold(values if self.is_own(values) else self.lift(values))
 
     def _hold(self, made: Value) -> Value:
-        plain = isinstance(made, np.ndarray) and made.dtype.kind in "fO" and not find_kind([made])
-        return self.box(made) if plain else made  # objects: ones that are like exact numbers
+        plain = type(made) is np.ndarray and made.dtype.kind == "f"
+        return self.box(made) if plain or _is_of_integers(made) else made
+
+
+def _is_of_integers(made: Value) -> bool:
+    """Whether an array holds Python's: ones that are like exact numbers do."""
+    objects = isinstance(made, np.ndarray) and made.dtype == object and bool(made.size)
+    return objects and all(type(entry) is int for entry in made.flat)
 
 
 def _refuse_unrecorded(name: str) -> Routine:

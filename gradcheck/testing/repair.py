@@ -621,7 +621,9 @@ class RepairSearch:
             return None
         code, every = plain.__code__, [p for p in plain.__code__.co_positions() if None not in p]
         # of a whole line, which says nothing, the columns are 0
-        places: Value = [p for p in every if p[0] != code.co_firstlineno or p[2] or p[3]]
+        places: Value = [p for p in every if p[0] != code.co_firstlineno or p[2] or p[3]] or every
+        if not places:  # Python was told to keep none
+            return None
         first, last = min(p[0::2] for p in places), max(p[1::2] for p in places)
         held = [
             node
