@@ -137,8 +137,9 @@ def solve_again(about: Mapping[str, Any], variant: Mapping[str, Any]) -> Solutio
     if not about.get("plain"):
         return None
     given = [f"{name}={json.dumps(value)}" for name, value in variant.items()]
+    own = [each for each in about["given"] if each.partition("=")[0] not in variant]
     parts = tuple(part["name"] for part in about["parts"])
-    return _make_solution(about["program"], (*about["given"], *given), parts)
+    return _make_solution(about["program"], (*own, *given), parts)
 
 
 @lru_cache(maxsize=KEPT)
