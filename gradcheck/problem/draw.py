@@ -246,12 +246,12 @@ def check_value(problem: Problem, point: Point) -> None:
             lost.append((row, locate_running()))
         return y
 
-    inputs = {
-        name: tensor(np.array(value, dtype=np.float64), requires_grad=name in problem.wrt)
-        for name, value in point.items()
-    }
-    with watching(disturb=look):
-        value = unwrap(problem.value_on("tensor", inputs))
+    own = {n: tensor(np.array(v, float), requires_grad=n in problem.wrt) for n, v in point.items()}
+    try:
+        with watching(disturb=look):
+            value = unwrap(problem.value_on("tensor", own))
+    except (TypeError, ValueError):  # of a list: what the program does wrong is a TextError
+        raise _make_refusal(problem, "the values make no array", "end with one: `[0]`") from None
     if value is None:
         raise without_value(problem)
     if isinstance(value, str | bytes | dict | set):

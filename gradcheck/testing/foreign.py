@@ -170,7 +170,7 @@ def _pull_torch(function: Value, run: Routine, cotangent: Value, given: Value) -
     tracked = {path: t for path, t in mine.items() if _is_tensor(t) and t.requires_grad}
     due: Value = ()
     node: Value = values[0].grad_fn if len(values) == 1 else None
-    if getattr(node, "_forward_cls", None) is getattr(function, "__self__", function):
+    if getattr(node, "_forward_cls", False) is getattr(function, "__self__", function):
         due = node.apply(*(seed for _, seed in seeds))
         due = due if isinstance(due, tuple) else (due,)
     came = dict(zip(mine, due, strict=False))
