@@ -107,16 +107,17 @@ def list_other_readings(formula: Formula) -> Iterator[Formula]:
             yield replace(rooted, notes=(*formula.notes, REAL_ROOT))
     if formula.words is None or not formula.doubts:  # of a piece nothing is in doubt
         return
-    tried = [frozenset([at]) for at in formula.doubts[:TURNS]]
-    tried.append(every := frozenset(formula.doubts))
+    every = frozenset(formula.doubts)
+    tried = [*(frozenset([at]) for at in formula.doubts[:TURNS]), every]
     seen = {formula.understood}
     for turned in tried:
         try:
             found = _read(formula.text, formula.words, formula.single, formula.by, turned)
         except TextError:
             continue
-        if turned == every < (every := every.union(found.doubts)):  # turned, it leaves another
-            tried.append(every)
+        more = every.union(found.doubts)
+        if turned == every != more and len(tried) < 2 * TURNS:  # turned, it leaves another
+            tried.append(every := more)
         if found.understood not in seen:
             seen.add(found.understood)
             yield found

@@ -62,10 +62,11 @@ def compare(answers: Sequence[At], references: Sequence[At]) -> Outcome:
     others, where the reference has one, is `narrower`; one that has no value anywhere is different.
     """
     found: list[Outcome] = []
-    for k, (answer, reference) in enumerate(zip(answers, references, strict=True)):
-        found.append(_compare_at(k, BITS[0], answer, reference))
-        if found[-1].kind in PROVEN:
-            return found[-1]
+    with precision(BITS[0]):
+        for k, (answer, reference) in enumerate(zip(answers, references, strict=True)):
+            found.append(_compare_at(k, BITS[0], answer, reference))
+            if found[-1].kind in PROVEN:
+                return found[-1]
     for k, outcome in enumerate(found):
         if outcome.kind == "undecided":
             found[k] = decide(k, answers[k], references[k], steps=BITS[1:])
@@ -74,7 +75,7 @@ def compare(answers: Sequence[At], references: Sequence[At]) -> Outcome:
     lost = [outcome for outcome in found if outcome.kind == "narrower"]
     if lost:
         return lost[0] if len(lost) < len(found) else replace(lost[0], kind="different")
-    last = _compare_at(len(found) - 1, CONFIRMED, answers[-1], references[-1])
+    last = decide(len(found) - 1, answers[-1], references[-1], steps=(CONFIRMED,))
     return last if last.kind == "different" else EQUAL
 
 
@@ -91,41 +92,41 @@ def decide(k: int, a: At, b: At, *rounding: Array, steps: Sequence[int] = BITS) 
     """How two compare at the k-th point: by as many bits as it takes."""
     found = Outcome("undecided", k)
     for bits in steps:
-        found = _compare_at(k, bits, a, b, *rounding)
+        with precision(bits):
+            found = _compare_at(k, bits, a, b, *rounding)
         if found.kind != "undecided":
             break
     return found
 
 
 def _compare_at(k: int, bits: int, answer: At, reference: At, *rounding: Array) -> Outcome:
-    """One point at one precision: the first difference, else the first doubt, else equal."""
-    with precision(bits):
-        try:
-            expected = reference(bits)
-            yours = answer(bits)
-        except Undecided:
-            return Outcome("undecided", k)
-        except NoValue as error:
-            first = next(iter(np.ravel(np.asarray(expected, dtype=object))), None)
-            return Outcome("narrower", k, expected=first, why=str(error))
-        if not rounding and type(yours) is arb and type(expected) is arb:
-            kind = _compare_pair(yours, expected)
-            return EQUAL if kind == "equal" else Outcome(kind, k, (), yours, expected)
-        mine, due = np.asarray(yours, dtype=object), np.asarray(expected, dtype=object)
-        if mine.shape != due.shape:
-            return Outcome("shape", k, why=_describe_shapes(mine, due))
-        doubt, rounded = None, False
-        level = level_of(due) if rounding else arb(0)
-        for index in np.ndindex(due.shape):
-            a, b, *known = (each.item(*index) for each in (mine, due, *rounding))
-            kind, (half, noise) = _compare_pair(a, b), known or (None, 0.0)
-            if kind == "different":  # just at the edge of its room counts
-                if half is None or abs(a - b) > tolerance(a, half, float(noise), level):
-                    return Outcome(kind, k, index, a, b)
-                rounded |= not _is_printed(a, half)
-            elif kind == "undecided":
-                doubt = doubt or Outcome(kind, k, index, a, b)
-        return doubt or Outcome("equal", k, rounded=rounded)
+    """One point, at the precision set: the first difference, else the first doubt, else equal."""
+    try:
+        expected = reference(bits)
+        yours = answer(bits)
+    except Undecided:
+        return Outcome("undecided", k)
+    except NoValue as error:
+        first = next(iter(np.ravel(np.asarray(expected, dtype=object))), None)
+        return Outcome("narrower", k, expected=first, why=str(error))
+    if not rounding and type(yours) is arb and type(expected) is arb:
+        kind = _compare_pair(yours, expected)
+        return EQUAL if kind == "equal" else Outcome(kind, k, (), yours, expected)
+    mine, due = np.asarray(yours, dtype=object), np.asarray(expected, dtype=object)
+    if mine.shape != due.shape:
+        return Outcome("shape", k, why=_describe_shapes(mine, due))
+    doubt, rounded = None, False
+    level = level_of(due) if rounding else arb(0)
+    for index in np.ndindex(due.shape):
+        a, b, *known = (each.item(*index) for each in (mine, due, *rounding))
+        kind, (half, noise) = _compare_pair(a, b), known or (None, 0.0)
+        if kind == "different":  # just at the edge of its room counts
+            if half is None or abs(a - b) > tolerance(a, half, float(noise), level):
+                return Outcome(kind, k, index, a, b)
+            rounded |= not _is_printed(a, half)
+        elif kind == "undecided":
+            doubt = doubt or Outcome(kind, k, index, a, b)
+    return doubt or Outcome("equal", k, rounded=rounded)
 
 
 def _compare_pair(yours: arb, expected: arb) -> str:

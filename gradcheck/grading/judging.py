@@ -150,7 +150,7 @@ DISTANT = 12  # points where a formula that compares or cuts may follow another 
 CHECKED = 2  # further points at which a mistake of the training loop is made again
 ONE_POINT = "one-point"
 ONLY_HERE = "judged at this point only"
-SIZE = re.compile(r"(?=[^\d\])]*[\d\])])\s*(?:torch\.Size)?\(?\s*(\[?[\d,\s]*\]?)\s*\)?\s*")
+SIZE = re.compile(r"\s*(?:torch\.Size)?\(?\s*(\[?[\d,\s]*\]?)\s*\)?\s*")
 SHOWN = 200  # characters of a program that is too long to be read
 
 
@@ -351,7 +351,7 @@ def _read(key: Key, part: Part, due: Output, answer: Value) -> OutputRead:
 
 def _read_shape(answer: Value) -> tuple[int, ...] | None:
     """`[2, 3]`, `(2, 3)`, `torch.Size([2, 3])`, `2`; None where it is no shape."""
-    if isinstance(answer, str) and (size := SIZE.fullmatch(answer)):
+    if isinstance(answer, str) and answer.strip("( \n") and (size := SIZE.fullmatch(answer)):
         answer = [int(each) for each in re.findall(r"\d+", size[1])]
     if type(answer) is int:
         answer = [answer]

@@ -338,13 +338,12 @@ def _attention(scores: Numbers, mask: Numbers) -> Numbers:
     kept = bare_numbers(mask)
     if kept.dtype.kind != "b":
         return softmax(scores + mask, axis=-1)
-    some = np.any(kept, axis=-1, keepdims=True)
+    if not np.all(some := np.any(kept, axis=-1, keepdims=True)):  # PyTorch gives 0 where none is
+        return np.where(some, _attention(scores, kept | ~some), 0.0)
     if bare_numbers(scores).dtype != object:
-        weights = softmax(np.where(kept | ~some, scores, -np.inf), axis=-1)
-    else:  # exact numbers do not overflow, and know no inf
-        e = np.where(kept | ~some, np.exp(scores), 0.0)
-        weights = e / np.sum(e, axis=-1, keepdims=True)
-    return np.where(some, weights, 0.0)  # PyTorch's 0, where nothing is kept
+        return softmax(np.where(kept, scores, -np.inf), axis=-1)
+    e = np.where(kept, np.exp(scores), 0.0)  # exact numbers do not overflow, and know no inf
+    return e / np.sum(e, axis=-1, keepdims=True)
 
 
 @formula()

@@ -247,11 +247,8 @@ def check_value(problem: Problem, point: Point) -> None:
         return y
 
     own = {n: tensor(np.array(v, float), requires_grad=n in problem.wrt) for n, v in point.items()}
-    try:
-        with watching(disturb=look):
-            value = unwrap(problem.value_on("tensor", own))
-    except (TypeError, ValueError):  # of a list: what the program does wrong is a TextError
-        raise _make_refusal(problem, "the values make no array", "end with one: `[0]`") from None
+    with watching(disturb=look):
+        value = unwrap(problem.value_on("tensor", own))
     if value is None:
         raise without_value(problem)
     if isinstance(value, str | bytes | dict | set):

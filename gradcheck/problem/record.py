@@ -20,7 +20,8 @@ import numpy as np
 from flint import arb, fmpq
 
 from gradcheck.documents import WrittenFloat
-from gradcheck.errors import TYPED_EXPONENT, GradcheckError
+from gradcheck.documents.document import locate_node
+from gradcheck.errors import TYPED_EXPONENT, GradcheckError, TextError
 from gradcheck.language import Budget, Program, RunOutcome, check_program, locate_running
 from gradcheck.language.kinds import FORMULAS, KINDS, VOCABULARY
 from gradcheck.language.program import find_places, list_assignments, run
@@ -192,7 +193,12 @@ class Problem:
         """
         value = self.outcome_on(kind, inputs).value
         several = isinstance(value, list | tuple) and len(value) > 0
-        return KINDS[kind].function("Tensor")(value) if several else value
+        try:
+            return KINDS[kind].function("Tensor")(value) if several else value
+        except (TypeError, ValueError):
+            words, where = "the values make no array", locate_node(self.program.tree.body[-1])
+            complaint = self.program.passage.complaint(words, "end with one: `[0]`", where)
+            raise TextError([complaint]) from None
 
     def outcome_on(self, kind: str, inputs: Params) -> RunOutcome:
         """The value and all variables after a run on numbers of a kind."""

@@ -245,10 +245,10 @@ def assert_jvp(f: Routine, jvp: Routine, x: Value, v: Value, **options: Value) -
     """
     __tracebackhide__ = True
     points, given = (each if isinstance(each, tuple) else (each,) for each in (x, v))
-    moved = {int(k) for k in np.ravel(options.pop("wrt", range(len(points))))}
-    along = dict(zip(sorted(moved), given, strict=False))
-    shapes = {k: np.shape(p) for k, p in enumerate(points) if k in moved}
-    if len(given) != len(moved) or {k: np.shape(u) for k, u in along.items()} != shapes:
+    wrt = np.ravel(options.pop("wrt", range(len(points)))).tolist()
+    along = dict(zip(wrt, given, strict=False))
+    shapes = {k: np.shape(p) for k, p in enumerate(points) if k in wrt}
+    if len(given) != len(wrt) or {k: np.shape(u) for k, u in along.items()} != shapes:
         raise TypeError("x and v are to have the same shapes: v is a direction in which x moves")
     came = jvp(x, v)
     tangent = np.asarray(came[1] if isinstance(came, tuple) else came, dtype=np.float64)
@@ -273,7 +273,7 @@ def assert_jvp(f: Routine, jvp: Routine, x: Value, v: Value, **options: Value) -
         raise
     for each in further:
         at = each if isinstance(x, tuple) else each[0]
-        assert_jvp(f, jvp, at, v, wrt=sorted(moved), **options)
+        assert_jvp(f, jvp, at, v, wrt=wrt, **options)
     return found
 
 

@@ -29,9 +29,7 @@ BY_NAME = (
     "a function came among the arguments, of which f takes fewer: the gradient that is to be "
     "judged goes by its name, assert_gradient(f, x, gradient=grad)"
 )
-CLOSED = (
-    "library functions take the arrays that it fills for others than they are: plain floats judge"
-)
+CLOSED = "it, or a library, takes our numbers for others than they are: plain floats judge"
 POINTS = (
     "at= holds further points, each a tuple of all the arguments: at=[(x, w), ...], and of one "
     "argument at=[(x,), ...]"

@@ -38,8 +38,8 @@ from gradcheck.web.drawing import draw_problem, name_rule, trace_answer
 MB = 2**20
 MEMORY = 10_000  # questions that ran away, not tried again
 SLOW_FOR = 60.0  # seconds for which a sender's questions go to the slow worker
-Said = dict[str, Any]
 SLOW_MOST, SLOW_EACH = 17, 3  # at the slow worker, and of each sender: one is being judged
+Said = dict[str, Any]
 
 
 class Busy(HTTPException):

@@ -1,14 +1,17 @@
 """Exact numbers in NumPy's hands; and keys: equal numbers have equal ones, no others do."""
 
+import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from threading import Thread
 
 import numpy as np
 import pytest
 import sympy
-from flint import arb
+from flint import arb, ctx
 
 from gradcheck.numbers.ball import (
     PRIME,
@@ -24,6 +27,7 @@ from gradcheck.numbers.closed import leave_hard_open
 from gradcheck.numbers.run import RUN, Undecided, change_settings, precision, silence_warnings
 from gradcheck.numbers.symbolic import Symbolic, constants, leaves
 from gradcheck.ops import TABLE
+from gradcheck.testing.budget import OutOfTime
 
 THIRD = Fraction(1, 3)
 
@@ -171,3 +175,27 @@ def test_what_one_thread_silences_another_hears():
             warnings.warn("heard again", RuntimeWarning, stacklevel=1)
         other.submit(all_kinds.__exit__, None, None, None).result()
     assert warnings.filters == before
+
+
+def test_bits_and_lock_are_given_back_whenever_a_thread_is_ended():
+    """A time budget raises anywhere: also where a block of exact numbers is left."""
+
+    def end(frame, event, _):
+        if event == "call" and frame.f_code.co_name == "__exit__":
+            raise OutOfTime
+
+    def work():
+        with precision(99):
+            seen.append(ctx.prec)
+
+    before, traced, seen = ctx.prec, sys.gettrace(), []
+    with suppress(OutOfTime):
+        try:
+            with precision(777):
+                sys.settrace(end)
+        finally:
+            sys.settrace(traced)
+    other = Thread(target=work, daemon=True)
+    other.start()
+    other.join(5)
+    assert (ctx.prec, seen) == (before, [99])
