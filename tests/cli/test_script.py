@@ -1,6 +1,7 @@
 """Scripts on the command line of `solve`."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -16,17 +17,7 @@ print(x.grad)
 """
 
 
-HALF = """
-class Half(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a):
-        ctx.save_for_backward(a)
-        return a * a
-    @staticmethod
-    def backward(ctx, g):
-        return g * ctx.saved_tensors[0]
-Half.apply(x).backward()
-"""
+HALF = Path(__file__).with_name("half.txt").read_text()
 
 
 @pytest.fixture
@@ -61,6 +52,6 @@ def test_a_wrong_backward_of_a_script_is_a_dissent(file, solve, monkeypatch, tmp
     """A file beside it that is called like a library is none of ours."""
     monkeypatch.chdir(tmp_path)
     file("1/0", "click.py")
-    _, dissent, _ = solve(file(LESSON + HALF, "half.py"))
+    _, dissent, _ = solve(file(f"{LESSON}\n{HALF}", "half.py"))
     assert "4, not 2" in dissent  # the gradient, and what came back
     assert "line 16, x: reverse" in dissent

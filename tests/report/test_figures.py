@@ -2,13 +2,16 @@
 
 import re
 from html import unescape
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcheck.report.figures import as_mathml, render_inline, render_prose
 
+CASES = yaml.safe_load(Path(__file__).with_name("figures.yaml").read_text())
 TAGS = """p ul ol li pre code strong em br span div math mrow mi mn mo mtext mspace mfrac msqrt
  mroot msub msup msubsup munder mover munderover mtable mtr mtd mstyle mpadded mphantom menclose"""
 ATTRIBUTES = """class xmlns display stretchy fence form columnalign width height depth linethickness
@@ -22,35 +25,13 @@ def harmful(page):
     return ({tag for tag, _ in tags} - {*TAGS.split()}) | (names - {*ATTRIBUTES.split()})
 
 
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        (r"$\frac{1}{2}$", "<mfrac><mn>1</mn><mn>2</mn></mfrac>"),
-        ("**by hand**, *now*: `x`", "<strong>by hand</strong>, <em>now</em>: <code>x</code>"),
-        ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>"),
-        ("$x<y$", "<mi>x</mi><mo>&lt;</mo><mi>y</mi>"),
-        (r"$\foo{x}$", r"<code>\foo{x}</code>"),
-        ("[a](http://b) <i>", "[a](http://b) &lt;i&gt;"),
-        ("```\n$x$\n```", "<pre><code>$x$\n</code></pre>"),
-    ],
-)
+@pytest.mark.parametrize(("text", "part"), CASES["prompts"])
 def test_prompts(text, part):
     assert part in render_prose(text)
     assert "<p>" not in render_inline(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        r"$\text{<script>alert(1)</script>}$",
-        r"$\text{&lt;script&gt;alert(1)&lt;/script&gt;}$",
-        r"$\color{red\" onclick=\"x}{y}$",
-        r"$\href{javascript:1}{x}$",
-        r"$\style{position:fixed}{x}$",
-        r"$\text{&#60;img src=x onerror=1>}$",
-        r"$\mathrm{<img src=x onerror=alert(1)>}$",
-    ],
-)
+@pytest.mark.parametrize("text", CASES["harmful"])
 def test_no_mathematics_is_a_page(text):
     assert not harmful(render_prose(text))
 
