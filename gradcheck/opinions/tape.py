@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import isqrt, prod
+from math import isfinite, isqrt, prod
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -218,23 +218,24 @@ def replay(
         at(node.span)
         pairs = zip(record.edges(node), given.operands, strict=True)
         operands = tuple(values[e] if e in values else _lift(v, kind) for e, v in pairs)
-        values[node] = _apply(node, operands, given, kind)
+        values[node] = apply_node(node, operands, given.params, kind)
     return values[record.root]
 
 
-def _apply(node: Node, operands: tuple[Numbers, ...], given: Given, kind: str) -> Numbers:
+def apply_node(node: Node, operands: tuple[Numbers, ...], params: Params, kind: str) -> Numbers:
+    """What a node makes of operands of a kind; of a user's function, what its forward does."""
     if node.op.name == OUTPUT:
-        return operands[0][given.params["index"]]
+        return operands[0][params["index"]]
     function = find_user_function(node.op)
     if function is not None:
         return (
             function.apply(*operands) if kind == "tensor" else _run_inside(function, operands, kind)
         )
     if kind == "tensor":
-        return apply(node.op, operands, given.params)
+        return apply(node.op, operands, params)
     if kind == "float":
-        return node.op.forward(*operands, **given.params)
-    return compute(node.op, operands, given.params)
+        return node.op.forward(*operands, **params)
+    return compute(node.op, operands, params)
 
 
 def find_user_function(op: Op) -> type[Function] | None:
@@ -289,8 +290,9 @@ def _is_float(value: Numbers) -> bool:
 
 
 def _lift(value: Numbers, kind: str) -> Numbers:
-    """A constant of the program as a number of the kind; places and truth values stay."""
-    return LIFT[kind](value) if _is_float(value) or isinstance(value, float) else value
+    """A constant of the program as a number of the kind; places, truth and open bounds stay."""
+    number = _is_float(value) or (isinstance(value, float) and isfinite(value))
+    return LIFT[kind](value) if number else value
 
 
 def _count_work(node: Node, given: Given) -> int:

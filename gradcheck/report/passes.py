@@ -51,6 +51,7 @@ def _conclude(said: str, words: str, reasons: Iterator[str]) -> Iterator[Rendera
 
 
 def _list_reasons(label: str, judged: JudgedPass) -> Iterator[str]:
+    yield from (f"{label}: {s.detail}" for s in judged.verdict.suspects[:1] if s.users)
     yield from (f"{label}, {format_place(e)}: {e.why}" for e in judged.verdict.entries[:2])
     yield from (f"{label}: {note}" for note in judged.verdict.notes)
 

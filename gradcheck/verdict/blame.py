@@ -14,7 +14,7 @@ from flint import arb
 
 from gradcheck.engine.function import Context
 from gradcheck.engine.tape import RIGHT, Node, Step, pull
-from gradcheck.errors import OutOfBudget
+from gradcheck.errors import GradcheckError, OutOfBudget
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls, compute, middle, radius
 from gradcheck.numbers.run import RUN, precision
@@ -31,7 +31,7 @@ from gradcheck.opinions.limits import (
     WRONG,
 )
 from gradcheck.opinions.opinion import Case, measure_largest
-from gradcheck.opinions.tape import record
+from gradcheck.opinions.tape import apply_node, record
 from gradcheck.ops.row import ABSTAINS
 from gradcheck.values import Array, Numbers
 
@@ -256,12 +256,16 @@ def _judge(
 
 
 def _measure_slope(applied: Applied, i: int, u: Array) -> arb:
-    """The slope of g . f along u: of floats where the user wrote f, in balls else.
+    """The slope of g . f along u, in balls; of floats where the user's f leaves what is recorded.
 
     No number at a kink or a tie.
     """
     weights, given = np.broadcast_to(applied.arrived, applied.y.shape), applied.operands
-    if applied.theirs:
+    try:
+        return _measure_on_balls(applied, i, u)
+    except (GradcheckError, *UNSUITED):
+        if not applied.theirs:
+            raise
         function = applied.node.op.function
         seen = scan(
             lambda h: float(
@@ -271,6 +275,10 @@ def _measure_slope(applied: Applied, i: int, u: Array) -> arb:
             scale=1.0,
         )
         return arb(seen.value, seen.error) if seen.kind == "smooth" else arb.nan()
+
+
+def _measure_on_balls(applied: Applied, i: int, u: Array) -> arb:
+    weights, given = np.broadcast_to(applied.arrived, applied.y.shape), applied.operands
 
     def at(step: arb) -> arb:
         moved = balls(arbs(balls(given[i])) + step * arbs(u))
@@ -312,7 +320,7 @@ def _run_on_balls(applied: Applied, operands: tuple[Numbers, ...]) -> Numbers:
     """The op on balls; conditions stay what they are."""
     kinds = [np.asarray(v).dtype.kind for v in operands]
     lifted = (v if kind in "bO" else balls(v) for v, kind in zip(operands, kinds, strict=True))
-    return compute(applied.node.op, tuple(lifted), applied.node.params)
+    return apply_node(applied.node, tuple(lifted), applied.node.params, "ball")
 
 
 def _round_balls(values: Numbers) -> Array:

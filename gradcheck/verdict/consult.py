@@ -104,7 +104,7 @@ def consult(
     if found.verdict == "dissent" and _lonely(found) <= BLAMABLE:  # few runs can miss what cancels
         found = read(case, [reverse(case, limits.MORE_SAMPLES), *opinions[1:]])
     if any(entry.tie for entry in found.entries):
-        found = _look_beside_tie(case, found)
+        case, found = _look_beside_tie(case, found)
     return _blame(case, found)
 
 
@@ -364,8 +364,8 @@ def overrule(found: Verdict, chosen: Sequence[Entry], verdict: str, because: str
 # -- beside a kink, where branches meet ------------------------------------------------------------
 
 
-def _look_beside_tie(case: Case, found: Verdict) -> Verdict:
-    """A tie excuses a difference only if there is none at a point beside it.
+def _look_beside_tie(case: Case, found: Verdict) -> tuple[Case, Verdict]:
+    """A tie excuses a difference only if there is none at a point beside it, the case of a dissent.
 
     What is tied there too (`round(1.5)`, `relu(0)`) is constant, or two that are always equal.
     """
@@ -373,10 +373,11 @@ def _look_beside_tie(case: Case, found: Verdict) -> Verdict:
     asked = reverse(beside), symbolic(beside, write=False), differences(beside)
     there = read(beside, [replace(each, ties=0) for each in asked])
     if there.verdict != "dissent":
-        return found
+        return case, found
     wrong = tuple(e for e in there.entries if e.verdict == "dissent")
     remarks = (*found.remarks, "the dissent shows at a point beside the tie")
-    return replace(found, verdict="dissent", entries=(*found.entries, *wrong), remarks=remarks)
+    entries = (*found.entries, *wrong)
+    return beside, replace(found, verdict="dissent", entries=entries, remarks=remarks)
 
 
 def step_aside(case: Case) -> Case:

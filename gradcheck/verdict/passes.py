@@ -27,6 +27,7 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.opinions.tape import Record, replay
 from gradcheck.values import Array, Numbers, Params
+from gradcheck.verdict.blame import blame
 from gradcheck.verdict.consult import (
     VERDICTS,
     Verdict,
@@ -155,9 +156,11 @@ def _consult(case: Case, work: int, write: bool) -> Verdict:
         return found
     if tied := judge_tied(case, found.opinions["reverse"]):
         return tied
-    beside = ask(step_aside(case)).verdict == "agree"  # what is wrong is wrong there too
+    beside = step_aside(case)  # what is wrong is wrong there too
+    if ask(beside).verdict != "agree":
+        return replace(found, suspects=blame(beside).suspects)
     odd = [each for each in found.entries if each.verdict == "dissent"]
-    return overrule(found, odd, "undecided", BESIDE) if beside else found
+    return overrule(found, odd, "undecided", BESIDE)
 
 
 def make_question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:
