@@ -7,6 +7,7 @@ bracket, the next function or e^.
 import ast
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 
 from gradcheck.answers.operands import (
@@ -135,7 +136,9 @@ class Calls(Operands):
         return self.word()
 
     def run_together(self, token: Token) -> ast.expr | None:
-        ways = segment(self.words, token.text, opens=self.sees("(", ahead=1))
+        own = frozenset(self.reading.own)
+        words = replace(self.words, names=self.words.names | own) if own else self.words
+        ways = segment(words, token.text, opens=self.sees("(", ahead=1))
         if not ways and token.text[1:].endswith("I") and self.words.meaning(token.text[:-1]):
             ways = [(token.text[:-1], "I")]  # kI
         return self.segments(token, ways) if ways else None

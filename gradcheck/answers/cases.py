@@ -37,6 +37,11 @@ def by_cases(
     def parts(k: int, _: Tokens) -> bool:
         return bool(_sort(tokens[k], words, tokens[k + 1 : k + 2])) and not parts_digits(tokens, k)
 
+    ends = {"", "\n", "&", ";", ","}  # a full stop before one of these says nothing
+    texts = [*(t.text for t in tokens[1:]), ""]
+    tokens = [
+        t for t, after in zip(tokens, texts, strict=True) if t.text != "." or after not in ends
+    ]
     runs = [(_sort(sign, words) if sign else "", run) for sign, run in split(tokens, parts)]
     runs = [(sort, run) for sort, run in runs if run or sort in ("if", "else")]
     several = sum(t.text in UNEQUAL for t in tokens) > 1 or [s for s, _ in runs] == ["", "part"]

@@ -13,7 +13,7 @@ import ast
 import re
 
 from gradcheck.answers.calls import Calls
-from gradcheck.answers.operands import DEPTH, NEVER, NUMBER_BEHIND
+from gradcheck.answers.operands import DEPTH, NEVER, NUMBER_BEHIND, as_list
 from gradcheck.answers.tokens import Token, parts_digits, spell
 from gradcheck.answers.tree import (
     COMPARE,
@@ -119,7 +119,8 @@ class Parser(Calls):
         if rank == SUM and self.arrays:
             self.beside = self.shape(left)
         right = self.factor(rank + 1)
-        while sign.text == "⊙" and (self.factor_starts() or self.sees("@")):
+        held = sign.text == "⊙" or (sign.text == "·" and self.meets_a_matrix(left, right))
+        while held and (self.factor_starts() or self.sees("@")):
             if self.takes("@"):  # what stands together holds together
                 right = self.combine(right, ast.MatMult(), self.factor(PRODUCT + 1), first)
             else:
@@ -129,6 +130,10 @@ class Parser(Calls):
             return self.multiply(left, right, start, dotted=True)
         found = self.combine(left, op(), right, start)
         return self.explain(found) if rank == PRODUCT else found
+
+    def meets_a_matrix(self, left: ast.expr, right: ast.expr) -> bool:
+        """Whether a dot stands between a vector and a matrix: `x·Ax`."""
+        return [len(self.shape(side) or ()) for side in (left, right)] == [1, 2]
 
     def comparison(self, left: ast.expr, start: int) -> ast.expr:
         found: ast.expr | None = None
@@ -307,6 +312,8 @@ class Parser(Calls):
             message = f"{before.text} is a single number and has no entries"
             cure = f"write {before.text} alone, or * for a product"
             raise self.fault(self.look(), message, cure)
+        if not self.arrays or self.shape(value) == ():  # 1/det(X) [[a, b], [c, d]]
+            return self.is_plain_index()
         ends = before.kind in ("word", "transpose") or before.text in (")", "]", "}")
         return ends and self.holds_index()
 
@@ -317,8 +324,10 @@ class Parser(Calls):
             return True
         if any(t.text == ";" for t in inside):
             return False
-        plain = all(INDEX.fullmatch(t.text) for t in inside)
-        return plain or any(t.text in NO_SUM for t in inside)
+        return self.is_plain_index() or any(t.text in NO_SUM for t in inside)
+
+    def is_plain_index(self) -> bool:
+        return all(INDEX.fullmatch(t.text) for t in self.in_bracket(self.at))
 
     def subscript(self, value: ast.expr, start: int) -> ast.expr:
         opening, outside = self.step(), self.slices
@@ -398,9 +407,3 @@ class Parser(Calls):
         for a, b in reversed(pairs) if tight and len(bars) % 4 == 0 else ():
             end = self.tokens[b].end
             self.tokens[a : b + 1] = [self.tokens[a]._replace(text="‖", end=end)]
-
-
-def as_list(node: ast.expr) -> ast.expr:
-    if not isinstance(node, ast.Tuple):
-        return node
-    return ast.copy_location(ast.List([as_list(e) for e in node.elts], ast.Load()), node)

@@ -38,6 +38,7 @@ from gradcheck.answers.words import Meaning, Words, segment
 from gradcheck.errors import TextError
 
 DEPTH = 64
+ALL_BARS = -1  # the place of a doubt: who means a length means it wherever bars are
 LOAD = ast.Load()
 LISTED = frozenset([ast.Tuple, ast.List])
 CLOSING = {**tokens.CLOSING, "‖": "‖"}
@@ -159,10 +160,10 @@ class Operands:
 
     def function_comes(self) -> bool:
         token = self.tokens[self.at]
-        if token.kind != "word":
+        if token.kind != "word" or token.text in self.reading.own:
             return token.text in RADICALS
         meaning = self.words.meant(token.text)
-        if meaning is None and token.text not in self.reading.own:
+        if meaning is None:
             ways = segment(self.words, token.text, opens=self.sees("(", ahead=1))
             meaning = self.words.meaning(ways[0][0]) if len(ways) == 1 else None
         return meaning is not None and meaning.kind == "function"
@@ -182,9 +183,9 @@ class Operands:
             and not (token.text == "‖" and self.in_norm)
         )
 
-    def doubt(self, usual: bool) -> bool:
+    def doubt(self, usual: bool, at: int | None = None) -> bool:
         """Decide what is in doubt: as usual, or turned."""
-        at = self.tokens[self.at].start
+        at = self.tokens[self.at].start if at is None else at
         self.reading.doubts.append(at)
         return usual != (at in self.reading.turned)
 
@@ -249,9 +250,12 @@ class Operands:
         return self.fault(self.tokens[self.at], message, "simplify it first")
 
     def operand(self, node: ast.expr) -> ast.expr:
-        """The node, unless it is a tuple; a list of one, `[x + 1]`, is what it holds."""
+        """The node; a tuple where one number is due is none; a list of one is what it holds."""
         if isinstance(node, ast.Tuple):
             end = node.elts[0].end_col_offset or 0
+            behind = self.typed[end : node.elts[-1].col_offset]
+            if "," in behind and ";" not in behind and not self.single:  # r (-sin t, cos t)
+                return as_list(node)
             token = next(t for t in self.tokens if t.start >= end and t.text in ",;")
             raise self.fault(token, *NEVER[","])
         if isinstance(node, ast.List) and len(node.elts) == 1:
@@ -344,6 +348,9 @@ class Operands:
             return True
         if before.text in (",", "="):
             return self.parting
+        if before.text == "(" and not self.single:  # ((1,2),(3,4))
+            behind = find_closing(self.tokens, self.at - 1) + 1
+            return spell(self.tokens[behind : behind + 1]) == ", "
         return before.kind == "word" and self.words.takes_several(before.text)
 
     def indicator_comes(self, ahead: int = 0) -> bool:
@@ -441,17 +448,18 @@ class Operands:
         if shape:
             self.note("bars around an array are read entry by entry; a length is norm(...)")
             other = "norm" if len(shape) == 1 else "det" if is_square(shape) else ""
-            if other and self.words.function(other) and not self.doubt(usual=True):
+            if other and self.words.function(other) and not self.doubt(usual=True, at=ALL_BARS):
                 function = other
         return self.apply(function, [inner], opening.start)
 
     def norm(self) -> ast.expr:
         start, self.in_norm = self.look().start, True
         inner, self.in_norm = self.operand(self.group()), False
-        below = self.look()
+        exponent = self.sees("^") * (4 if self.sees("{", ahead=1) else 2)  # `‖A‖²_F`
+        below = self.look(exponent)
         if below.text in ("_2", "_F"):
-            self.at += 1
-        elif below.kind == "word" and below.text.startswith("_"):
+            del self.tokens[self.at + exponent]
+        elif not exponent and below.kind == "word" and below.text.startswith("_"):
             raise self.fault(below, "another norm than the usual one", "write it as a sum")
         return self.apply("norm", [inner], start)
 
@@ -565,6 +573,12 @@ class Operands:
     def leave_untaken(self, inner: ast.expr, by: str, start: int, at: int) -> ast.expr:
         self.reading.untaken = at
         return self.apply(UNTAKEN, [inner, self.name(by, at)], start)
+
+
+def as_list(node: ast.expr) -> ast.expr:
+    if not isinstance(node, ast.Tuple):
+        return node
+    return ast.copy_location(ast.List([as_list(e) for e in node.elts], ast.Load()), node)
 
 
 def is_power(node: ast.expr) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise, takewhile, zip_longest
+from itertools import accumulate, pairwise, takewhile, zip_longest
 from typing import NamedTuple
 
 from gradcheck.answers.cases import COMPARED, IF, by_cases
@@ -17,6 +17,7 @@ from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, Reading
 from gradcheck.answers.tokens import (
     DERIVATIVE,
+    GREEK,
     LINKS,
     UNEQUAL,
     Token,
@@ -106,6 +107,8 @@ GRADIENT = (
     r"\\frac \{{ (?:d|∂ )\w+ \}} \{{ (?:d|∂ ){0} \}} |(?:d|∂ )\w+ / (?:d|∂ ){0} "
     r"|{0} \. grad |grad_{0} "
 )
+DEFINED = re.compile(r"[^\W\d]\w*(?:'|\([^\W\d]\w*(?:,[^\W\d]\w*)*\))?|d[^\W\d]\w*/d[^\W\d]\w*")
+LETTERED = frozenset(GREEK) | frozenset(GREEK.values())
 STRANGE = re.compile("[SLso]")
 REMARK = re.compile(r"(?=.*[SL])[kdSLso'\-~.!]+")
 BEFORE = re.compile(r"(?:[SLso]|[kd'~](?=[SLso][kdSLso'~]*[SLso]))(?:[kdSLso'~]*[SLso])?[.']*")
@@ -179,6 +182,7 @@ class Outline:
             tree = self.parse(tokens)
             self.steps.append(WorkingStep(tree, tokens[0].start, tokens[-1].end, 1))
             return tree
+        self.define_behind_cases()
         if (found := self.choices(self.tokens)) is not None:
             return found
         stretches = split(self.tokens, self.parts)
@@ -483,6 +487,8 @@ class Outline:
             return before.text != "," or not self.words.arrays
         if after.text != "-" or not any(t.text in LINKS for t in self.tokens[:k]):
             return False
+        if (defined := self.definition(self.tokens[:k])) and mentions(defined[0], self.tokens[k:]):
+            return False
         self.reading.doubts.append(after.start)  # or the line is a step of its own
         return after.start not in self.reading.turned
 
@@ -517,15 +523,17 @@ class Outline:
 
     def without_definitions(self, clauses: list[Clause]) -> list[Clause]:
         """The clauses but for those that define names which the others use; these are noted."""
-        found = [self.definition(clause.tokens) for clause in clauses if clauses[1:]]
+        where = [*accumulate(clause.word in BELOW for clause in clauses)]  # from here on
+        pairs = [*zip(clauses, where, strict=True)] if clauses[1:] else []
+        found = [self.definition(clause.tokens, below > 0) for clause, below in pairs]
         for name, _ in filter(None, found):
-            if not name.isidentifier():  # u', du/dx
+            if not name.isidentifier():  # u', du/dx, g(x)
                 clauses = [c._replace(tokens=glue(c.tokens, name)) for c in clauses]
         rest: list[Clause] = []
         named: list[tuple[str, list[Token]]] = []
         below = True
-        for clause in clauses:
-            defined = self.definition(clause.tokens) if clauses[1:] else None
+        for clause, behind in zip(clauses, where, strict=True):
+            defined = self.definition(clause.tokens, behind > 0) if clauses[1:] else None
             others = [c.tokens for c in clauses if c is not clause]
             defines = clause.word in BELOW
             if defined and (defines or any(mentions(defined[0], each) for each in others)):
@@ -541,19 +549,41 @@ class Outline:
             return rest
         return clauses
 
-    def definition(self, tokens: Tokens) -> tuple[str, list[Token]] | None:
-        """The name that a clause defines, and what stands for it; None if it does not."""
+    def define_behind_cases(self) -> None:
+        """Read what stands behind cases: `2d if d < 1 else 0, where d = |x|`."""
+        words = [k for k, token in enumerate(self.tokens) if token.text.lower() in BELOW]
+        if not words or UNEQUAL.isdisjoint(token.text for token in self.tokens[: words[-1]]):
+            return
+        (_, cases), *rest = split(self.tokens, lambda k, b: k >= words[-1] and self.parts(k, b))
+        named = [self.definition(tokens, below=True) for _, tokens in rest]
+        if named and all(each and mentions(each[0], cases) for each in named):
+            self.define(dict(filter(None, named)))
+            self.tokens = strip(cases)
+
+    def definition(self, tokens: Tokens, below: bool = False) -> tuple[str, list[Token]] | None:
+        """The name that a clause defines, and what stands for it; None if it does not.
+
+        One that is known is defined again `below` a `where`.
+        """
         head, *between = self.links(tokens)
         name = "".join(t.text for t in head)
         between = between if [t.kind for t in head[:2]] != ["word", "word"] else []
-        if not between or not re.fullmatch(r"[^\W\d]\w*'?|d[^\W\d]\w*/d[^\W\d]\w*", name):
+        if (
+            not between
+            or not DEFINED.fullmatch(name)
+            or ("(" in name and head[0].text in self.words.names)
+        ):
             return None
         inside = between.pop()
         meaning = self.words.meaning(name)
         free = meaning is None or (name[0] == "d" and {name, name[1:]} <= self.words.names)
-        if meaning is not None and meaning.kind == "constant":
-            letters = [t.text for t in inside if t.kind == "word"]
-            free = bool(letters) and name not in letters
+        again = {"constant": True, "name": below, "function": name in LETTERED}
+        if meaning is not None and again.get(meaning.kind):  # `where z = w x`, as the program says
+            letters = {t.text: self.words.meaning(t.text) for t in inside if t.kind == "word"}
+            numbers = meaning.kind == "name" and all(
+                m and m.kind != "name" for m in letters.values()
+            )
+            free = free or not (numbers or name in letters or not letters)  # ln(2) is a point
         if not all(map(self.is_label, between)) or any(t.text in UNEQUAL for t in inside):
             return None
         return (name, inside) if free else None
@@ -593,6 +623,12 @@ class Outline:
                     raise self.fault(kept[0], message, "leave it out")
             while len(found) > 1 and self.is_name_behind(found[-1]):
                 self.leave_out(found.pop())
+            if (
+                len(found) > 1
+                and [t.text for t in found[-1]] == ["0"]
+                and self.is_equation(found[-2])
+            ):
+                self.leave_out(found.pop())  # what vanishes at the optimum
             for k, tokens in enumerate(found):
                 last = k == len(found) - 1
                 if last or not self.is_label(tokens) or self.is_untaken(tokens):
@@ -610,6 +646,11 @@ class Outline:
         named = OPERATOR.fullmatch("".join(token.text for token in tokens))
         own = any(token.text in self.reading.own for token in tokens)
         return bool(named) and not own and not self.is_untaken(tokens)
+
+    def is_equation(self, tokens: Tokens) -> bool:
+        """Whether tokens that are equal to zero are a formula in the inputs."""
+        named = any(t.text in self.words.names for t in tokens)
+        return named and not self.is_label(tokens) and not self.is_untaken(tokens)
 
     def is_untaken(self, tokens: Tokens) -> bool:
         """Whether tokens are a derivative of something that is not yet taken: `d/dx(x^2)`."""

@@ -60,6 +60,8 @@ SAME = (
     | {"≤": "<=", "≥": ">=", "≠": "!=", "…": "...", "\u2062": "*", "\t": " ", "\r": " "}
 )
 PLAIN = frozenset("√∛°≈‖⟨⟩∂∇∑∈ℝ∞") | frozenset(GREEK)
+ACCENTS = {"\u0302": "_hat", "\u0303": "_tilde", "\u0304": "_bar", "\u0305": "_bar"}
+LATIN = re.compile("[A-Za-z]+")
 STRUCK = frozenset("\u0335\u0336\u0337\u0338\u20d2\u20d3\u20e5\u20e6")
 LOST = {"\x0c": "\\f", "\x08": "\\b", "\x0b": "\\v", "\x07": "\\a", "\t": "\\t", "\r": "\\r"}
 """`\\frac` read as an escape."""
@@ -71,7 +73,7 @@ ODD = re.compile(
     rf"|(?P<above>[{ABOVE}]+)|(?P<below>[{BELOW}]+)"
     r"|(?P<lost>[\x07\x08\x0b\x0c](?=[a-z])|\t(?=an|heta|imes|frac|au|ext)|\r(?=ight|ho|m\b))"
     r"|(?P<bare>(?<![\\A-Za-z_])(?=(?:[dt]?frac\s*\{|left\s*[(\[|]|right\s*[)\]|])))"
-    r"|(?P<marked>[A-Za-z=<>][\u0300-\u036f\u20d0-\u20ff])"
+    rf"|(?P<marked>[A-Za-z=<>{LETTERS}][\u0300-\u036f\u20d0-\u20ff])"
     r"|(?P<other>[^\n -~])",
     re.IGNORECASE,
 )
@@ -102,6 +104,10 @@ def write_plainly(typed: str) -> Typed:
 
 
 def _replace_odd(typed: str, odd: re.Match[str], notes: list[str]) -> str:
+    whole, start = unicodedata.normalize("NFD", odd[0]), odd.start()
+    around = typed[max(start - 1, 0) : start] + typed[odd.end() : odd.end() + 1]
+    if whole[1:] in ACCENTS and whole[0].isalpha() and not LATIN.search(around):
+        return whole[0] + ACCENTS[whole[1:]]  # and not in même
     match odd.lastgroup:
         case "other":
             return _replace_character(odd[0], notes, typed, odd.start())
@@ -118,7 +124,8 @@ def _replace_odd(typed: str, odd: re.Match[str], notes: list[str]) -> str:
             return f"^{{{inside}}}" if odd["raised"].lower() == "sup" else f"_{inside}"
         case "above" | "below" as where:
             raised = "".join(_find_equal(char) or "" for char in odd[0])
-            return f"{'^' if where == 'above' else '_'}{{{raised}}}"
+            sign = "^" if where == "above" else "_"
+            return f"{{{raised}}}" if typed[: odd.start()].endswith(sign) else f"{sign}{{{raised}}}"
     shown = html.unescape(odd[0])
     return "".join(_replace_character(char, notes, typed, odd.start()) for char in shown)
 
@@ -191,12 +198,16 @@ def clip(text: str, size: int = 40) -> str:
 TOKENS, NAME, DIGITS = 500, 32, 30
 
 FONTS = (
-    "mathrm|mathbf|mathit|mathsf|mathbb|operatorname\\*?|boldsymbol|bm|mathnormal|text|textrm"
+    "mathcal|mathscr|mathfrak|mathrm|mathbf|mathit|mathsf|mathbb|operatorname\\*?|boldsymbol|bm|mathnormal|text|textrm"
     "|textit|texttt|mbox|vec"
 )
 FRAMES = "equation|aligned|align|gathered|gather|displaymath|math|split|alignat|eqnarray"
 SPACES = (
     "q?quad|(?:display|text)style|thinspace|limits|nonumber|notag|ensuremath|(?:under|over)line"
+)
+ACCENTED = (
+    r"(?:(?:wide)?(?:hat|bar|tilde)|overline)(?![A-Za-z])\s*(?:\\[A-Za-z]+|[A-Za-z]"
+    r"|\{\s*(?:\\?[A-Za-z]+|\\[a-z]+\s*\{\s*[A-Za-z]+\s*\})\s*\})"
 )
 COLUMNS = r"(?:\{[lcr| ]+\})?"
 TOKEN = re.compile(
@@ -206,6 +217,7 @@ TOKEN = re.compile(
     r"|(?P<op>\.[*/^]|\*\*|<=|>=|==|!=|:=|=>|->|//|\.\.\.|\$\$?|[^\\\n])"
     r"|(?P<line>\n|\\\\|\\newline\b)"
     r"|(?P<left>\\(?:left|[bB]igg?l)\s*\|)|(?P<right>\\(?:right|[bB]igg?r)\s*\|)"
+    rf"|\\(?P<accent>{ACCENTED})"
     rf"|(?P<gap>\\(?:[,;:! ]|(?:{SPACES}|boxed|fbox)\b"
     r"|(?:left|right|middle|[bB]igg?[lr]?)(?![A-Za-z])\*?\s*\.?))"
     rf"|(?P<frame>\\(?:begin|end)\s*\{{(?:{FRAMES})\*?\}}{COLUMNS})"
@@ -295,6 +307,9 @@ def _scan(typed: str, plain: Typed, first: int, stop: int) -> list[Token]:
 def _name_command(typed: str, kind: str, command: str, start: int) -> tuple[str, str]:
     if kind in ("font", "letter"):
         return "word", command.replace("\\", "")
+    if kind == "accent":  # \hat{y} is y_hat
+        accent, *_, letter = LATIN.findall(command)
+        return "word", f"{letter}_{accent.removeprefix('wide').replace('overline', 'bar')}"
     if command in COMMANDS:
         return "op", COMMANDS[command]
     if command in ("top", "intercal"):

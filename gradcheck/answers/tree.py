@@ -235,8 +235,10 @@ def _apply(function: str, given: Sequence[Shape | None]) -> Shape | None:
 
 def _read_place(part: ast.expr) -> Any:
     match part:
-        case ast.Slice(None, None, None):
-            return slice(None)
+        case ast.Slice(lower, upper, None):
+            ends = [0 if end is None else read_number(end) for end in (lower, upper)]
+            known = ends[0] is not None and (upper is None or ends[1] is not None)
+            return slice(ends[0], upper and ends[1]) if known else "unknown"
         case ast.Constant(None):
             return None
     value = read_number(part)

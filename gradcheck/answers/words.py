@@ -51,6 +51,7 @@ LETTERS = {word: letter for letter, word in GREEK.items()}
 IN_PYTHON = {"lambda": ("lam", "lambda_", "lmbda", "lmbd"), "epsilon": ("eps",)}
 """What programs call these letters: `lambda` is a word of Python's."""
 NUMBERED = re.compile(r"([A-Za-z]+)([0-9]+)")
+ACCENTED = re.compile(r"([A-Za-z]+?)_?(hat|bar|tilde)")
 ENTRY = re.compile(r"([A-Za-z]\w*?)_(\d{1,3}|[a-z])")
 KEPT = {*MODULES, *WRAPPERS, *LITERALS, "T", "Σ_"}
 SHORTEST = 2  # letters of a function's name inside a word
@@ -202,6 +203,8 @@ def _list_spellings(word: str) -> Iterator[str]:
         below = "_" + rest[0] if rest and letter != stem else "".join(rest)
         yield letter + below
         yield letter + below.lstrip("_")
+    if found := ACCENTED.fullmatch(word):  # y_hat, yhat
+        yield from ("_".join(found.groups()), "".join(found.groups()))
     if found := NUMBERED.fullmatch(word):
         yield f"{found[1]}_{found[2]}"
 
@@ -230,6 +233,8 @@ def _split_word(words: Words, word: str, opens: bool) -> list[tuple[str, ...]]:
 
 def _fits(words: Words, word: str, start: int, stop: int, opens: bool) -> bool:
     piece = word[start:stop]
+    if piece[-1] == "_":
+        return False
     if piece.isdigit():
         before = any(words.is_function(word[k:start]) for k in range(start - SHORTEST + 1))
         return before and (stop == len(word) or not word[stop].isdigit())
@@ -277,7 +282,7 @@ def list_hints(words: Words, word: str, called: bool) -> str:
     entry = SUBSCRIPT.fullmatch(word)
     if entry and entry[1] in words.names:
         if entry[2].isalpha() and words.shapes.get(entry[1]):
-            return "write sums over indices as einsum('ij,j->i', A, x), or as a product of matrices"
+            return "leave the index out, or write a sum as einsum('ij,j->i', A, x) or a product"
         return f"write {entry[1]}[0] for the first entry"
     if word in SPECIAL:
         return SPECIAL[word]

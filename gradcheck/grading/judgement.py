@@ -201,8 +201,9 @@ def _compare_numbers(key: Key, part: str, ready: Readings) -> Compared:
             break
     tags = ("rounded",) if outcome.rounded else ()
     if outcome.kind == "equal" and ready.half_units.shape == () and not ready.half_units.item():
-        known = [float(g) for g in map(find_floats, due) if g is not None and not g.shape]
-        alone = len(known) > 1 and not np.allclose(known, known[0])
+        named = ready.names & key.scope.inputs.keys()  # a list of numbers is none in letters
+        known = [g for g in map(find_floats, due) if g is not None and (named or not g.shape)]
+        alone = len(known) > 1 and not all(np.allclose(g, known[0]) for g in known)
         tags = (*tags, "one-point") if alone else tags
     return Compared(outcome, key.spots, [answer], varies=False, tags=tags)
 

@@ -137,14 +137,14 @@ class Key:
 
         What was read already stays as it is.
         """
-        inputs = self.problem.inputs
+        problem, one = self.problem, self.run is None and not self.problem.jacobian
         if not isinstance(answer, Answer):
             answer = answers.read_answer(
                 answer,
                 names=self.scope.inputs,
                 functions=FORMULAS.functions,
-                single=self.run is None and part.name in inputs and not inputs[part.name].shape,
-                by=part.name if part.name in self.problem.wrt else "",
+                single=one and part.name in problem.inputs and not problem.inputs[part.name].shape,
+                by=part.name if part.name in problem.wrt else "",
             )
         return make_readings(self.scope, answer)
 
