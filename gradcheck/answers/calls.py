@@ -87,6 +87,9 @@ class Calls(Operands):
             ways = self.words.as_products(text)
             if ways and not self.doubt(usual=True):
                 return self.segments(token, ways)
+            needs = ARITY.get(meaning.name) != 1 and not self.sees("(", "[", ahead=1)
+            if needs and (ways := segment(self.words, text, opens=False)):  # Mv, mv^2
+                return self.segments(token, ways)
             self.at += 1
             return self.application(token, meaning.name)
         self.at += 1

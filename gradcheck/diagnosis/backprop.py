@@ -101,14 +101,12 @@ def _find_meetings(tape: Tape) -> Iterator[Site]:
     names = {id(leaf): name for name, leaf in tape.leaves.items()}
     for step, count in tape.uses.items():
         if count > 1:
-            users = [node for node in tape.nodes for edge in node.edges if edge is step]
-            matrix = len(users) == 2 and all(node.op.name == "matmul" for node in users)
             span = getattr(step, "span", None)
             label = names.get(id(step.variable)) if isinstance(step, Leaf) else step.op.name
             again[span, label] += 1
             said = {"text": label} if isinstance(step, Leaf) and label else {}
             key = (span, label, again[span, label])
-            yield Site(step, -1, key, span, Accumulation(None, None, matrix), said)
+            yield Site(step, -1, key, span, Accumulation(None, None), said)
 
 
 def _find_edges(tape: Tape) -> dict[str, list[Site]]:

@@ -105,6 +105,20 @@ def _with_other(e: Edge, tensor: Numbers) -> Numbers:
     return e.rule(e.g, e.y, operands)
 
 
+def _other_side(e: Edge) -> Sequence[Numbers]:
+    """What one side of a quadratic form `x @ A @ x` gives back, as the other side would."""
+    if np.ndim(e.other) == 2:  # x @ A, to which x comes back
+        square = e.other.shape == e.other.T.shape
+        return [_with_other(e, e.other.T)] if square and _is_multiple(e.g, e.x) else []
+    squares = [m for m in e.around if np.shape(m) == (len(e.x), len(e.x))]
+    turned = [m for a in squares for m in (a, a.T) if _is_multiple(e.other, m @ e.x)]
+    return [e.g * np.sum(e.other) / np.sum(m @ e.x) * (m.T @ e.x) for m in turned[:1]]
+
+
+def _is_multiple(a: Numbers, b: Numbers) -> bool:
+    return bool(np.allclose(np.outer(a, b), np.outer(b, a)))
+
+
 def _square(e: Edge) -> bool:
     return e.op == "matmul" and np.ndim(e.g) == 2 and len(e.g) == len(e.g.T)
 
@@ -130,12 +144,12 @@ mistake("accumulate", "overwritten-not-accumulated", anywhere,
     "`{text}` is used more than once: the gradients of all its uses add up, here only one of them "
     "is left.",
     (lambda m: m.g, "sum(x**3 + sin(x))", "3*x**2"), rank=GENERIC)
-for _side, _answer in (("held", "2*A @ x"), ("g", "2*A.T @ x")):
-    mistake("accumulate", "matrix-taken-as-symmetric", lambda m: m.matrix,
-        "`{text}` meets the matrix from both sides, once transposed: taking twice one of them "
-        "needs a symmetric matrix.",
-        (lambda m, side=_side: 2 * getattr(m, side), "x @ A @ x", _answer,
-         {"x": (3,), "A": (3, 3)}), habit=False)
+pull("matrix-taken-as-symmetric", lambda e: e.op == "matmul" and np.ndim(e.x) == 1,
+    "`{u}` meets the matrix of `{text}` from both sides, once transposed: taking twice one of them "
+    "needs a symmetric matrix.",
+    (lambda e, side: side, "x @ A @ x", "2*A @ x", {"x": (3,), "A": (3, 3)}),
+    (lambda e, side: side, "x @ A @ x", "2*A.T @ x", {"x": (3,), "A": (3, 3)}),
+    choices=_other_side, habit=False, hidden_by=(SYMMETRIC,))
 pull("counted-twice", lambda e: e.shared,
     "What comes back from `{text}` was added twice.",
     (lambda e: 2 * e.right, "sum(x**3 + sin(x))", "6*x**2 + cos(x)"), habit=False)

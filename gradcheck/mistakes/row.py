@@ -55,14 +55,10 @@ class Edge:
 
 @dataclass(frozen=True)
 class Accumulation:
-    """A place where paths meet: what had arrived already, and what arrives now.
-
-    `matrix` says that two paths meet, both of them out of products of matrices.
-    """
+    """A place where paths meet: what had arrived already, and what arrives now."""
 
     held: Numbers
     g: Numbers
-    matrix: bool = False
 
 
 @dataclass(frozen=True)
