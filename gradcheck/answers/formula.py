@@ -343,7 +343,7 @@ def _pair_sums(tokens: Sequence[Token], sign: int) -> Iterator[Pair]:
     here = [at for at in range(sign) if level[at + 1] == level[-1]]
     parted = [at + 1 for at in here if level[at] < level[-1] or tokens[at].text in SEPARATORS]
     start = max(parted, default=0)
-    later = [at + 1 for at in here if at >= max(start, 1) and tokens[at].text in ("+", "-")]
+    later = [at + 1 for at in here if at >= start and tokens[at].text in ("+", "-", "/")]
     for first in (start, *later):
         inside = tokens[first:sign]
         named = any(token.kind == "word" for token in inside)
