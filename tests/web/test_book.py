@@ -11,6 +11,8 @@ import httpx2
 import psutil
 import pytest
 
+from gradcheck.cli import main
+from gradcheck.help import read_page
 from gradcheck.web.book import Book, run_in_thread
 from tests.support.batches import expect, report
 from tests.support.browser import running
@@ -70,6 +72,18 @@ def test_progress_outlives_the_server(visited):
         page = client.get("/", headers={"cookie": f"gradcheck_name={cookie}"}).text
         assert "<bdi>ada</bdi>" in page
         assert 'class="solved"' in page
+
+
+def test_who_is_deleted_as_the_help_says_is_gone_and_the_others_practise_on(tmp_path):
+    for names in ("ada", "bob"), ("bob", "eve"):
+        with served(tmp_path) as client:
+            for name in names:
+                as_student(client, name)
+                post(client, "cubic", "x", RIGHT)
+        said = re.search(r'results\.sqlite "(DELETE.*?)"', read_page("server", main), re.DOTALL)
+        with closing(sqlite3.connect(tmp_path / "results.sqlite")) as db:
+            db.executescript(said[1])
+    assert {student for student, *_ in attempted(tmp_path)} == {"bob", "eve"}
 
 
 def test_a_full_disk_is_called_that(tmp_path, monkeypatch):
