@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
@@ -41,10 +41,7 @@ from gradcheck.verdict.consult import consult_few
 if TYPE_CHECKING:
     from gradcheck.diagnosis.edits import Edit, SourceWords
 
-PROBED, LARGER = 2, 1.0625  # times one edit's seconds to find suspects; a move that is seen
-MOSTLY = 0.5  # of the wrong entries: some may be zero
 ONE, LEAST = 1 / 12, 0.1  # of the time for explaining for one edit, and seconds
-STANDS = 2  # stages: what is taken away, and what is changed where it stands
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
 KEYS = 24  # entries of dicts that may be missing elsewhere
@@ -128,17 +125,6 @@ class Source:
             yield True
         finally:
             function.__code__ = was
-
-    def values(self) -> Iterator[tuple[ast.AST, ast.expr]]:
-        """The values that are assigned or given back, each with what it stands in alone."""
-        from gradcheck.diagnosis.edits import list_parts  # noqa: PLC0415 - where something is wrong
-
-        if isinstance(self.built, ast.Lambda):
-            yield from ((part, part) for part in list_parts(self.built.body))
-        for node in walk(self.built, ast.Assign | ast.AugAssign):
-            yield node, node.value
-        for node in walk(self.built, ast.Return):
-            yield from ((part, part) for part in list_parts(node.value) if node.value)
 
     def _compile(self, new: ast.AST | None, old: ast.AST) -> CodeType | None:
         """The code of the function with one edit made; None where it does not compile."""
@@ -306,7 +292,6 @@ class RepairSearch:
     budget: TimeBudget
     trees: dict[str, ast.Module] = field(default_factory=dict)  # of files, which are edited
     tried: set[Value] = field(default_factory=set)
-    wrong: AskedPoint = field(init=False)  # the first at which something is
     floats: Mapping[CodeType, Params] = field(default_factory=dict)  # by what runs, their names
     constants: Set[str] = frozenset()  # names of the files that forward reads, and backward
     shared: bool = False  # whether forward runs what is edited
@@ -328,20 +313,19 @@ class RepairSearch:
             return None
         each = max(ONE * self.budget.left, LEAST)  # for one edit, which may loop for ever
         sources: list[Source] = []
-        words = []
+        found = []
         for function in functions:
             built = self._definition(function)
             if built is not None:
-                sources.append(Source(function, built))
-                words.append(self._read_words(sources[-1], first=len(sources) == 1))
-        ranked = []
-        for rank in self._rank(sources, each):
-            pairs = zip(sources, words, rank, strict=True)
-            found = [list_stages(source.built, names, chosen) for source, names, chosen in pairs]
-            ranked.append(list(zip(*found, strict=True)))
-        first, second, last = ranked
+                source = Source(function, built)
+                words = self._read_words(source, first=not sources)
+                known = self._find_known(source)
+                others = {id(n) for n in ast.walk(built)} - known
+                stages = (list_stages(built, words, nodes) for nodes in (others, known))
+                sources.append(source)
+                found.append(chain(*stages))
         # looked through everywhere before anything is put beside what stands there
-        for stage in (*first[:STANDS], *second[:STANDS], *first[STANDS:], *second[STANDS:], *last):
+        for stage in zip(*found, strict=True):
             every = ((s, edit) for s, edits in zip(sources, stage, strict=True) for edit in edits)
             right = ((s, edit) for s, edit in every if self._is_right_with(edit, s, each))
             for source, edit in right:
@@ -368,31 +352,6 @@ class RepairSearch:
                 return True
         return False
 
-    def _rank(self, sources: Sequence[Source], seconds: float) -> list[list[set[int]]]:
-        """The nodes of every source, in the order in which they are suspected.
-
-        Every value is made a little larger: those that move all wrong entries and no others come
-        first, those that move none of them last.
-        """
-        found: list[list[set[int]]] = [[set() for _ in sources] for _ in range(3)]
-        looked: list[tuple[int, ast.AST, int]] = []  # what there is time for
-        try:
-            base, out = self._find_wrong()
-            probe = lambda: looked.extend(self._suspect(sources, base, out))
-            self.budget.run(probe, PROBED * seconds)
-        except Exception:  # noqa: BLE001 - a user's program may raise anything
-            looked.clear()
-        for k, source in enumerate(sources):
-            every = set(map(id, ast.walk(source.built)))
-            found[0][k] = set(map(id, walk(source.built, ast.For | ast.While)))
-            for suspicion in (0, 2):
-                nodes = (ast.walk(n) for j, n, rank in looked if j == k and rank == suspicion)
-                found[suspicion][k] |= {id(n) for part in nodes for n in part}
-            found[2][k] |= self._find_known(source)
-            found[0][k] -= found[2][k]
-            found[1][k] = every - found[0][k] - found[2][k]
-        return found
-
     def _find_known(self, source: Source) -> set[int]:
         """The nodes of the statements whose value stands in forward too: it is hardly wrong."""
         held = self.floats.get(source.function.__code__, {})
@@ -418,45 +377,6 @@ class RepairSearch:
         for given in tape.given.values() if tape else ():
             found.setdefault(np.shape(given.value), []).append(np.asarray(given.value))
         return found
-
-    def _find_wrong(self) -> tuple[Params, dict[str, Value]]:
-        """The gradients at the first point at which some are wrong, and which entries are."""
-        for asked in self.every:
-            gradients = asked.call.by_name(self._pull(asked))
-            unit = asked.call.grain()
-            parts = compare(asked.case, asked.verdict, gradients, self.rtol, unit)
-            if not all(part.right for part in parts):
-                self.wrong = asked
-                return gradients, {p.part: np.True_ if p.shape else p.out for p in parts}
-        raise ValueError("nothing is wrong")
-
-    def _suspect(
-        self, sources: Sequence[Source], base: Params, out: Mapping[str, Value]
-    ) -> Iterator[tuple[int, ast.AST, int]]:
-        for k, source in enumerate(sources):
-            for held, value in source.values():
-                larger = ast.BinOp(value, ast.Mult(), ast.Constant(LARGER))
-                with source.running(larger, value) as runs:
-                    moved = self._move(base, out) if runs else None
-                if moved is not None:
-                    yield k, held, moved
-
-    def _move(self, base: Params, out: Mapping[str, Value]) -> int | None:
-        """0 where just the wrong entries are others than they were, 2 where none of them is.
-
-        None where the program raises.
-        """
-        wrong = right = count = 0
-        try:
-            there = self.wrong.call.by_name(self._pull(self.wrong))
-            for name, bad in out.items():
-                was = np.asarray(base[name])
-                moved = np.not_equal(there[name], was)
-                wrong, right = wrong + np.sum(moved & bad), right + np.sum(moved & ~bad)
-                count += np.size(bad) and np.sum(bad)
-        except Exception:  # noqa: BLE001 - an edited program may raise anything
-            return None
-        return 2 if not wrong else 0 if not right and wrong >= MOSTLY * count else 1
 
     def _is_right_with(self, edit: "Edit", source: Source, seconds: float) -> bool:
         """Whether it holds here, and elsewhere, which is asked once and takes what it takes."""
