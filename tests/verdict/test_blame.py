@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 from zlib import crc32
 
@@ -24,7 +23,17 @@ SLIPS: dict[str, Callable[[Any], Any]] = {
     "shift": lambda y: y + 0.01,
     "sign": lambda y: -y,
 }
-READ_OFF = 0.95
+BY_FLOATS = [
+    "heaviside",
+    "cholesky",
+    "eigvalsh",
+    "eigenvectors",
+    "svdvals",
+    "left_singular_vectors",
+    "right_singular_vectors",
+    "pinv",
+]
+"""No exact numbers go through these, or none beside a jump: a dissent, and nobody is named."""
 UNSEEN = ("eigvalsh", "forward", "shift")
 """Floats alone judge it, all opinions call this forward, and a shift changes no slope."""
 
@@ -98,7 +107,6 @@ def cells(row):
     return "forward", *[f"vjps[{i}]" for i, rule in enumerate(rules) if rule], *scalar
 
 
-@cache
 def one_slip_each(name):
     """Each cell of a row made wrong once, in ways that take turns; where one is void, another."""
     found = []
@@ -130,9 +138,10 @@ def test_the_example_agrees(name):
 
 @pytest.mark.parametrize("name", TABLE)
 def test_a_wrong_cell_is_a_dissent(name):
-    """No cell of a row can be wrong without the verdict seeing it."""
+    """No cell of a row can be wrong without the verdict seeing it, and naming it."""
     for trial in one_slip_each(name):
         assert trial.verdict.verdict == "dissent", (trial.cell, trial.slip, trial.verdict)
+        assert named(name, trial) != (name in BY_FLOATS), (trial.cell, trial.slip, trial.blamed)
 
 
 @pytest.mark.parametrize("name", [n for n in TABLE if {"symbolic", "ball"} <= {*cells(TABLE[n])}])
@@ -162,16 +171,6 @@ def test_a_wrong_cell_is_a_dissent_however_wrong(name, slip):
         trial = tried(name, cell, slip)
         hidden = (name, cell, slip) == UNSEEN
         assert not trial.felt or hidden or trial.verdict.verdict == "dissent", (cell, trial.verdict)
-
-
-def test_the_pattern_names_the_cell():
-    """Nineteen times in twenty the guilty cell can be read off the suspects."""
-    trials = [(name, trial) for name in TABLE for trial in one_slip_each(name)]
-    missed = [(name, trial.cell, trial.slip, trial.blamed) for name, trial in trials
-              if not named(name, trial)]  # fmt: skip
-    rate = 1 - len(missed) / len(trials)
-    print(f"{rate:.1%} of {len(trials)} cells named; not named: {missed}")
-    assert rate >= READ_OFF, missed
 
 
 # -- the engine itself ---------------------------------------------------------------------------
