@@ -177,7 +177,9 @@ def test_ctrl_c_keeps_what_was_judged(room, tmp_path):
     assert outputs(room / "stopped") == outputs(room / "whole")
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.sweep)]
+)
 def test_a_run_that_is_stopped_at_its_pages_writes_them_all(room, how):
     """What was half written is gone, too."""
     out = room / f"pages-{how.name}"
@@ -282,6 +284,7 @@ def test_a_cluster_gives_the_same_bytes(room, tmp_path, address):
 
 
 @dask
+@pytest.mark.sweep
 def test_a_cluster_has_the_same_limits(tmp_path, address):
     """Also under a nanny, whose workers are daemons, which have no processes of their own."""
     with ended(worker(address, tmp_path, poisoned(tmp_path, POISON), nanny=True)):

@@ -23,16 +23,10 @@ SLIPS: dict[str, Callable[[Any], Any]] = {
     "shift": lambda y: y + 0.01,
     "sign": lambda y: -y,
 }
-BY_FLOATS = [
-    "heaviside",
-    "cholesky",
-    "eigvalsh",
-    "eigenvectors",
-    "svdvals",
-    "left_singular_vectors",
-    "right_singular_vectors",
-    "pinv",
-]
+BY_FLOATS = {
+    "heaviside", "cholesky", "eigvalsh", "eigenvectors", "svdvals", "left_singular_vectors",
+    "right_singular_vectors", "pinv",
+}  # fmt: skip
 """No exact numbers go through these, or none beside a jump: a dissent, and nobody is named."""
 UNSEEN = ("eigvalsh", "forward", "shift")
 """Floats alone judge it, all opinions call this forward, and a shift changes no slope."""

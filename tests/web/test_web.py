@@ -46,54 +46,49 @@ def visit(browser, address):
     assert faults == []
 
 
-def in_windows(page):
-    for width, scheme in WINDOWS:
-        page.set_viewport_size({"width": width, "height": 860})
-        page.emulate_media(color_scheme=scheme)
-        yield width, scheme
+@pytest.mark.parametrize("first", [0, pytest.param(1, marks=pytest.mark.sweep)])
+def test_every_page_fits_and_axe_finds_nothing_serious(visit, first):
+    """On every page, and where an answer is explained; without axe-core the widths alone.
 
-
-def test_every_page_fits_and_axe_finds_nothing_serious(visit):
-    """On every page, and where an answer is explained; without axe-core the widths alone."""
+    The pages take turns with the windows, and the other way round.
+    """
     script = axe()
     page = visit("/")
     as_grace(page)
     found = []
-    for path in PAGES:
+    for k, path in enumerate(PAGES, first):
         page.goto(path)
         assert page.title().endswith("gradcheck")
-        found += faults(page, script, path)
+        found += faults(page, script, path, WINDOWS[k % 2])
     page.goto("/p/cubic")
     page.fill("textarea", WRONG)
     for button, shown in zip(("Check", *HINTS), ("Not right", *TOLD), strict=True):
         press(page, button)
         page.wait_for_selector(f"text={shown}")
-    found += faults(page, script, "a hint")
+    found += faults(page, script, "a hint", WINDOWS[first])
     page.goto("/mistakes")
-    found += faults(page, script, "a mistake")
+    found += faults(page, script, "a mistake", WINDOWS[1 - first])
     assert found == []
     if not script:
         pytest.skip("npm's registry is out of reach: axe-core was not asked")
 
 
-def faults(page, script, where):
-    """Widths beyond the window's, and what axe-core finds that is serious or worse.
-
-    Narrow and dark, wide and light.
-    """
-    if script:
-        page.evaluate(script)
-    found = []
-    for window in in_windows(page):
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        found += [(where, window, f"{wide} px wide")] if wide > window[0] else []
-        result = page.evaluate("axe.run({resultTypes: ['violations']})") if script else {}
-        found += [
-            (where, window, each["id"], [node["html"][:120] for node in each["nodes"][:3]])
-            for each in result.get("violations", ())
-            if each["impact"] in ("serious", "critical")
-        ]
-    return found
+def faults(page, script, where, window):
+    """A width beyond the window's, and what axe-core finds that is serious or worse."""
+    width, scheme = window
+    page.set_viewport_size({"width": width, "height": 860})
+    page.emulate_media(color_scheme=scheme)
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    found = [(where, window, f"{wide} px wide")] if wide > width else []
+    if not script:
+        return found
+    page.evaluate(script)
+    result = page.evaluate("axe.run({resultTypes: ['violations']})")
+    return found + [
+        (where, window, each["id"], [node["html"][:120] for node in each["nodes"][:3]])
+        for each in result["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
 
 
 def as_grace(page):
