@@ -260,21 +260,19 @@ def _measure_slope(applied: Applied, i: int, u: Array) -> arb:
 
     No number at a kink or a tie.
     """
-    weights, given = np.broadcast_to(applied.arrived, applied.y.shape), applied.operands
+    node, given = applied.node, applied.operands
     try:
         return _measure_on_balls(applied, i, u)
     except (GradcheckError, *UNSUITED):
         if not applied.theirs:
             raise
-        function = applied.node.op.function
-        seen = scan(
-            lambda h: float(
-                np.sum(function(*given[:i], given[i] + h * u, *given[i + 1 :]) * weights)
-            ),
-            0.0,
-            scale=1.0,
-        )
-        return arb(seen.value, seen.error) if seen.kind == "smooth" else arb.nan()
+
+    def at(h: float) -> float:
+        moved = (*given[:i], given[i] + h * u, *given[i + 1 :])
+        return float(np.sum(apply_node(node, moved, node.params, "float") * applied.arrived))
+
+    seen = scan(at, 0.0, scale=1.0)
+    return arb(seen.value, seen.error) if seen.kind == "smooth" else arb.nan()
 
 
 def _measure_on_balls(applied: Applied, i: int, u: Array) -> arb:

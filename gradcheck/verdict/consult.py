@@ -327,8 +327,10 @@ def _blame(case: Case, found: Verdict) -> Verdict:
     if _lonely(found) <= BLAMABLE and (left := found.opinions["reverse"].method):
         off = [e for e in found.entries if e.lonely in BLAMABLE]
         return overrule(found, off, "undecided", f"{left}, and their gradient is lost")
-    seen = [blame(row) for row in ([case] if case.rows is None else case.list_rows())]
-    guilty = next((each.suspects for each in seen if each.suspects), ())
+    rows = [case] if case.rows is None else case.list_rows()
+    seen = [blame(row) for row in rows]
+    beside = (blame(step_aside(row)) for row in rows)  # a kink at the point may hide who is wrong
+    guilty = next((each.suspects for each in chain(seen, beside) if each.suspects), ())
     if guilty:
         found = overrule(found, alone, "dissent")
     elif _lonely(found) <= BLAMABLE:  # what float64 does to an op that is right, or cannot choose

@@ -59,6 +59,10 @@ ENDS = {
     "a wrong derivative of one's own dissents: (x*x)' at 3 is 6, the script's rule says 9": (
         WRONG, 3, ["tensor(9.)\n", "dissent", "2*x", "Square.backward"], [],
     ),
+    "of one's own functions the wrong ones are named, also one that leaves for NumPy, or bends": (
+        OWN["two slips, and a sum that is zero"], 3,
+        ["Sine.backward", "Leaky.backward", "agree"], [],
+    ),
     "an error is shown after what was judged, with the line of the script": (
         f"{HEAD}x = torch.ones(2, requires_grad=True)\nx.sum().backward()\nx.backward()\n", 1,
         ["agree"], ["line 5", "grad can be implicitly created only for scalar outputs"],
