@@ -1,4 +1,4 @@
-"""What a problem's page shows besides its text: values, the graph, the chain rule, curves."""
+"""What a problem's page shows besides its text: values, the graph, curves."""
 
 import ast
 import math
@@ -18,9 +18,7 @@ from gradcheck.grading.spots import Spot
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import run_once
 from gradcheck.plots.graph import list_remarks, make_graph, render_graph
-from gradcheck.problem.record import Point, Problem
-from gradcheck.report.figures import WRITTEN_ENTRIES, format_value, plain
-from gradcheck.texts.steps import derive
+from gradcheck.report.figures import WRITTEN_ENTRIES, plain
 
 POINTS = 121
 HALF = 2.0  # what is seen of the axis to either side, times |x| where that is more than 1
@@ -33,15 +31,13 @@ Curve = Sequence[Sequence[float | None]]
 
 def draw_problem(key: Key) -> Drawn:
     """Everything that is the same for every answer; None where there is nothing to draw."""
-    point = key.points[0]
     graph, solved, remarks = draw_graphs(key)
     return {
-        "given": [[name, _write_entries(value)] for name, value in point.items()],
+        "given": [[name, _write_entries(value)] for name, value in key.points[0].items()],
         "shapes": {name: list(entry.shape) for name, entry in key.problem.inputs.items()},
         "graph": graph,
         "solved": solved,
         "remarks": remarks,
-        "steps": None if key.run else _try_drawing(lambda: _write_steps(key.problem, point)),
         "curves": {
             part.name: _try_drawing(partial(_draw_curves, key, part.name))
             for part in (key.problem.parts if _is_plane(key) else ())
@@ -71,7 +67,7 @@ def _write_entries(value: Any) -> Any:
     return texts.reshape(array.shape).tolist() if array.shape else texts[0]
 
 
-# -- the graph and the chain rule ------------------------------------------------------------------
+# -- the graph, and the rules of calculus ----------------------------------------------------------
 
 
 def draw_graphs(key: Key) -> tuple[str | None, str | None, list[str]]:
@@ -94,20 +90,6 @@ def _find_case(key: Key) -> Case | None:
     if key.run is None:
         return key.case(0)
     return next((event.case for event in key.run.events if event.case is not None), None)
-
-
-def _write_steps(problem: Problem, point: Point) -> Drawn:
-    """The chain rule: the values from the inputs up, then node by node from the value down.
-
-    Each line's name, formula and value; of arrays the nodes that a cotangent came through.
-    """
-    found = derive(problem, point)
-    forward = [[s.name, s.text, format_value(s.value)] for s in found.forward]
-    if found.of_arrays:
-        backward = [[s.name, f"through {s.node}", format_value(s.value)] for s in found.cotangents]
-    else:
-        backward = [[s.name, s.text, format_value(s.value)] for s in found.backward]
-    return {"forward": forward, "backward": backward}
 
 
 OF_TWO = {
