@@ -1,10 +1,10 @@
 """Tables that fit their screen; the gradients of arrays, a line each, and their entries."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -92,59 +92,45 @@ def list_entries(values: Array, width: int, everything: bool = False) -> list[st
 
 ENDLESS = 100_000
 """Columns: wider than any line."""
-Cell = str | Text
 
 
-@dataclass
-class TextTable:
-    """Rows under headings; those whose names are in `right` end at their right edge."""
+class TextTable(Table):
+    """Rows under headings; those whose names are in `right` end at their right edge.
 
-    heads: Sequence[str]
-    right: Sequence[str] = ()
-    gap: int = 2  # blanks between columns
-    rows: list[Sequence[Cell]] = field(default_factory=list)
+    Where its columns would be cut, each row is a paragraph.
+    """
 
-    def add(self, *cells: Cell) -> None:
+    def __init__(self, heads: Sequence[str], right: Sequence[str] = (), gap: int = 2) -> None:
+        super().__init__(box=None, pad_edge=False, padding=(0, gap, 0, 0))
+        for k, head in enumerate(heads):
+            self.add_column(
+                head,
+                no_wrap=True,
+                style="bold" if k == 0 else "",
+                justify="right" if head in right else "left",
+            )
+
+    def add(self, *cells: str | Text) -> None:
         """One more row; cells that are left out are empty."""
-        self.rows.append((*cells, *[""] * (len(self.heads) - len(cells))))
+        self.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
 
     def count_more(self, more: int) -> None:
         """Say how many rows are left out, if any."""
         if more > 0:
             self.add(f"... {more} more")
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | Text]:
-        """The table, or its rows as paragraphs where its columns would be cut."""
-        table = self._table()
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         wide = options.update(width=ENDLESS)
-        if console.measure(table, options=wide).maximum <= options.max_width:
-            yield table
-        else:
-            yield from self._list_paragraphs()
-
-    def _table(self) -> Table:
-        table = Table(box=None, pad_edge=False, padding=(0, self.gap, 0, 0))
-        for k, head in enumerate(self.heads):
-            table.add_column(head, no_wrap=True, style="bold" if k == 0 else "")
-            if head in self.right:
-                table.columns[k].justify = "right"
-        for cells in self.rows:
-            table.add_row(*map(_make_text, cells))
-        return table
-
-    def _list_paragraphs(self) -> Iterator[Text]:
-        """The first cell, and below it every other one after its heading."""
-        wide = max(map(len, self.heads[1:]), default=0)
-        for first, *others in self.rows:
-            yield Text.assemble(_make_text(first), style="bold")
-            for head, cell in zip(self.heads[1:], others, strict=True):
+        if console.measure(self, options=wide).maximum <= options.max_width:
+            yield from super().__rich_console__(console, options)
+            return
+        heads = [str(column.header) for column in self.columns]
+        room = max(map(len, heads[1:]), default=0)
+        for first, *others in zip(*(column.cells for column in self.columns), strict=True):
+            yield Text.assemble(first, style="bold")
+            for head, cell in zip(heads[1:], others, strict=True):
                 if str(cell):
-                    line = Text(f"  {head:{wide}}  ", style="dim")
-                    yield Text.assemble(line, _make_text(cell))
-
-
-def _make_text(cell: Cell) -> Text:
-    return Text(cell) if isinstance(cell, str) else cell
+                    yield Text.assemble((f"  {head:{room}}  ", "dim"), cell)
 
 
 def put_behind(head: Text, text: str, width: int) -> Iterator[RenderableType]:
