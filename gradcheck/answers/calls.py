@@ -142,6 +142,8 @@ class Calls(Operands):
         own = frozenset(self.reading.own)
         words = replace(self.words, names=self.words.names | own) if own else self.words
         ways = segment(words, token.text, opens=self.sees("(", ahead=1))
+        if not ways and words.names.issuperset(token.text):
+            ways = [tuple(token.text)]  # o f, where a sentence has the word, too
         if not ways and token.text[1:].endswith("I") and self.words.meaning(token.text[:-1]):
             ways = [(token.text[:-1], "I")]  # kI
         return self.segments(token, ways) if ways else None
@@ -311,6 +313,8 @@ class Calls(Operands):
                 above = self.apply("log", [self.operand(args[0])], token.start)
                 said = f"{token.text} of two arguments"
                 return self.to_base(said, above, self.operand(args[1]), token.start)
+        if function == "diag" and args[1:] and {*map(self.shape, args)} == {()}:
+            args = [self.node(ast.List(args, ast.Load()), args[0].col_offset)]
         self.check_arguments(token, function, args, keywords)
         if function in ARITY:
             args = [self.operand(arg) for arg in args]

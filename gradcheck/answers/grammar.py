@@ -54,6 +54,7 @@ RANKS = (
 """How tightly signs bind; those that end every expression less than all others."""
 IN_CONDITIONS = frozenset(["=", "and", "und", "et"])
 SUFFIXES = frozenset([".", "[", "'"])
+CROSSES = ("×", "⨯", "✕", r"\times")
 TIMES = (-4, -3, -2, -1, 2, 3, 4)
 SIZES = ("size", "ndim", "shape")
 INDEX = re.compile(r"\d+|[-:,\[\]]|None")
@@ -126,6 +127,10 @@ class Parser(Calls):
             else:
                 right = self.read_beside(right, first)
         left = self.operand(left)
+        crossed = self.typed[sign.start : sign.end] in CROSSES and self.words.function("cross")
+        if crossed and self.shape(left) == self.shape(right) == (3,) and self.doubt(usual=True):
+            self.note("a cross between two vectors of three is read as their cross product")
+            return self.apply("cross", [left, right], start)
         if sign.text == "·":
             return self.multiply(left, right, start, dotted=True)
         found = self.combine(left, op(), right, start)

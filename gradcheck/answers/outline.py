@@ -108,7 +108,8 @@ GRADIENT = (
     r"|{0} \. grad |grad_{0} "
 )
 DEFINED = re.compile(r"[^\W\d]\w*(?:'|\([^\W\d]\w*(?:,[^\W\d]\w*)*\))?|d[^\W\d]\w*/d[^\W\d]\w*")
-LETTERED = frozenset(GREEK) | frozenset(GREEK.values())
+LETTERED = {*GREEK.values(), *GREEK, *"abcdfghijklmnopqrstuvwxyz"}
+JOINTS = frozenset("*/^·")
 STRANGE = re.compile("[SLso]")
 REMARK = re.compile(r"(?=.*[SL])[kdSLso'\-~.!]+")
 BEFORE = re.compile(r"(?:[SLso]|[kd'~](?=[SLso][kdSLso'~]*[SLso]))(?:[kdSLso'~]*[SLso])?[.']*")
@@ -376,7 +377,9 @@ class Outline:
         if known or not (lower in STOP or text.isalpha()):
             return "d" if text in self.words.names else "k"
         if text in STOP:
-            return "S"
+            if text[1:] and self.words.names.issuperset(text):  # of inputs o and f
+                self.reading.doubts.append(token.start)
+            return "k" if token.start in self.reading.turned else "S"
         if lower not in STOP and segment(self.words, text, opens=False):
             return "k"
         return "L" if len(text) >= LONG else "s" if text[1:] else "o"
@@ -396,7 +399,7 @@ class Outline:
         while tokens:
             found = BEFORE.match(sketch)
             first = found.end() if found and is_said(found[0]) else self.count_aside(tokens)
-            first = 0 if first == len(tokens) else first
+            first = 0 if first == len(tokens) or tokens[first].text in JOINTS else first
             last = len(tokens) - self.count_words_behind(tokens[first:], sketch[first:])
             if (first, last) == (0, len(tokens)):
                 break

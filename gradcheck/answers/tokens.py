@@ -202,9 +202,7 @@ FONTS = (
     "|textit|texttt|mbox|vec"
 )
 FRAMES = "equation|aligned|align|gathered|gather|displaymath|math|split|alignat|eqnarray"
-SPACES = (
-    "q?quad|(?:display|text)style|thinspace|limits|nonumber|notag|ensuremath|(?:under|over)line"
-)
+SPACES = "q?quad|(?:display|text)style|thinspace|limits|nonumber|notag|ensuremath|underline"
 ACCENTED = (
     r"(?:(?:wide)?(?:hat|bar|tilde)|overline)(?![A-Za-z])\s*(?:\\[A-Za-z]+|[A-Za-z]"
     r"|\{\s*(?:\\?[A-Za-z]+|\\[a-z]+\s*\{\s*[A-Za-z]+\s*\})\s*\})"

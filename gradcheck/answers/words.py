@@ -93,6 +93,8 @@ class Words:
     def _find(self, word: str) -> Meaning | None:
         spellings = list(_list_spellings(word))
         for kind, known in (("name", self.names), ("constant", self.constants)):
+            if kind == "constant" and "_" in word:
+                continue  # p_i is not pi
             if found := next((each for each in spellings if each in known), None):
                 return Meaning(kind, found)
         function = next(filter(None, map(self.function, spellings)), None)
