@@ -87,7 +87,9 @@ class Calls(Operands):
             ways = self.words.as_products(text)
             if ways and not self.doubt(usual=True):
                 return self.segments(token, ways)
-            needs = ARITY.get(meaning.name) != 1 and not self.sees("(", "[", ahead=1)
+            after = self.look(1)
+            bare = after.kind in ("op", "end") and after.text not in (*OPENS, "^", "-")
+            needs = bare or (ARITY.get(meaning.name) != 1 and after.text not in ("(", "["))
             if needs and (ways := segment(self.words, text, opens=False)):  # Mv, mv^2
                 return self.segments(token, ways)
             self.at += 1

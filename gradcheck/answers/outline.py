@@ -586,7 +586,8 @@ class Outline:
             numbers = meaning.kind == "name" and all(
                 m and m.kind != "name" for m in letters.values()
             )
-            free = free or not (numbers or name in letters or not letters)  # ln(2) is a point
+            own = name in letters and meaning.kind != "function"  # σ = σ(x)
+            free = free or not (numbers or own or not letters)  # ln(2) is a point
         if not all(map(self.is_label, between)) or any(t.text in UNEQUAL for t in inside):
             return None
         return (name, inside) if free else None
@@ -594,7 +595,9 @@ class Outline:
     def define(self, named: dict[str, list[Token]]) -> None:
         """Read what the names stand for; one may be used in another."""
         waiting = dict(named)
-        while ready := [n for n in waiting if not any(mentions(o, waiting[n]) for o in waiting)]:
+        while ready := [
+            n for n in waiting if not any(mentions(o, waiting[n]) for o in waiting if o != n)
+        ]:
             for name in ready:
                 self.reading.own[name] = self.parse(self.trim_words(waiting.pop(name)))
         if waiting:

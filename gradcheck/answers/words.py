@@ -108,7 +108,8 @@ class Words:
             if len(names) == 1:
                 return Meaning("name", names[0])
             known = self.meaning(lower) if not names and lower != word else None
-            if known and len(lower) == 1 and known.kind != "constant":
+            product = known and known.kind == "function" and self.names.issuperset(word)  # Lg
+            if known and (product or (len(lower) == 1 and known.kind != "constant")):
                 known = None
         return known or (self.entry(word) if word not in LITERALS else None)
 
@@ -245,7 +246,7 @@ def _fits(words: Words, word: str, start: int, stop: int, opens: bool) -> bool:
     if not words.is_function(piece):
         return words.meaning(piece) is not None
     takes_one = ARITY.get(words.function(piece) or "") == 1
-    return len(piece) >= SHORTEST and (opens or takes_one)
+    return (len(piece) >= SHORTEST or piece in GREEK) and (opens or takes_one)
 
 
 SENTENCES = (
