@@ -18,6 +18,7 @@ from itertools import chain, islice
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any
 
+from gradcheck.batch.ledger import NAME
 from gradcheck.batch.roster import NoName, Roster, normalize_name
 from gradcheck.documents import STDIN, WrittenFloat, read_yaml
 from gradcheck.documents.document import BYTES
@@ -56,6 +57,7 @@ RATIO = 200  # of a member of some size; deflate reaches 1000 on zeros, texts ab
 SMALL = 1_000_000  # bytes: a member below is harmless at any ratio
 BROKEN = (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 PIECE = 1 << 16  # bytes read at once
+WRITTEN = {"grades.csv", "grades.xlsx", "canvas.csv", "moodle.csv", "codes.csv", "gradescope"}
 LEFT_BY_SYSTEMS = ("__MACOSX", "Thumbs.db", "desktop.ini")
 NAMED, LONGEST = 5, 300  # files in a notice, characters of a name
 TITLES = 10  # lines among which the headers are
@@ -454,8 +456,12 @@ def _list_below(root: Path, others: list[str]) -> Iterator[File | Notice]:
     The names of files of other kinds are put into `others`.
     """
     failed: list[OSError] = []
-    walked = os.walk(root, onerror=failed.append)
-    for path in sorted(Path(folder, name) for folder, _, names in walked for name in names):
+    found: list[Path] = []
+    for folder, inner, names in os.walk(root, onerror=failed.append):
+        own = WRITTEN if NAME in names else ()  # what a batch has written is no answer
+        inner[:] = set(inner).difference(own)
+        found += (Path(folder, name) for name in names if name not in own)
+    for path in sorted(found):
         below = path.relative_to(root)
         if any(map(_is_ignored, below.parts)):
             continue
@@ -476,7 +482,7 @@ def _open_path(path: Path, below: str, others: list[str]) -> Iterator[File | Not
     elif path.suffix.lower() == ".zip":
         yield from _list_members(path, others)
     else:
-        yield File(str(path), below, lambda: path.open("rb"))
+        yield File(escape_controls(str(path)), below, lambda: path.open("rb"))
 
 
 def _is_read(path: PurePath) -> bool:

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from gradcheck.cli.group import Careful
+from gradcheck.cli.group import Careful, open_streams
 
 COLLECT_EVERY = 200_000
 """Objects between two collections, mypy's number: what is imported stays, and to search it took a
@@ -40,6 +40,7 @@ COMMANDS = {  # the module of each, and the first line of its help
 @click.version_option(package_name="gradcheck")
 def main() -> None:
     """Check derivatives with three independent opinions, and name the mistakes."""
+    open_streams()
     gc.set_threshold(COLLECT_EVERY)
     atexit.register(gc.freeze)  # a last search of what ends anyway took a fifth of a `solve`
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads that wait cost a tenth of a second

@@ -94,6 +94,18 @@ class Careful(Exemplified, click.Group):
             sys.exit(code)
 
 
+def open_streams() -> None:
+    """Make standard streams that take every sign, and a width that is one, whatever is set."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:  # whoever called has closed it
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - until the end
+        elif mode == "w" and getattr(stream, "errors", "") in ("strict", "surrogateescape"):
+            stream.reconfigure(errors="backslashreplace")
+    if not os.environ.get("COLUMNS", "1").strip("0").isdecimal():
+        del os.environ["COLUMNS"]  # of 0 rich would print nothing
+
+
 def explain(error: Exception, *theirs: type[Exception]) -> tuple[int, str]:
     """The exit code of an error, and what is said: of ours, and `theirs`, what it says itself.
 

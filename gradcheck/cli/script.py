@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gradcheck.cli.group import FINE, FOUND, IN_DOUBT, MALFORMED
+from gradcheck.cli.group import FINE, FOUND, IN_DOUBT, MALFORMED, open_streams
 from gradcheck.cli.terminal import open_screen
 from gradcheck.errors import GradcheckError
 from gradcheck.report.passes import render_script, write_script_line
@@ -32,6 +32,7 @@ def solve_script(file: Path, as_json: bool) -> int:
 
 def main(words: list[str]) -> int:
     """Run, judge, report; in the process of the script."""
+    open_streams()
     file, as_json = Path(words[0]), JSON in words
     out = sys.stdout
     try:

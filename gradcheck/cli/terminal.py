@@ -126,7 +126,8 @@ def open_screen(*, stderr: bool = False) -> Console:
     if stream.isatty():
         return Console(stderr=stderr, highlight=False)
     width = int(os.environ.get("COLUMNS") or ENDLESS)
-    return Console(file=Trimmed(stream), highlight=False, width=width)  # type: ignore[arg-type]
+    trimmed: Any = Trimmed(stream)
+    return Console(file=trimmed, highlight=False, width=width, force_terminal=False)
 
 
 def show_judged(to: Console, line: Mapping[str, Any], source: str) -> None:

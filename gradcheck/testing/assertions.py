@@ -58,6 +58,9 @@ class GradientError(AssertionError):
         super().__init__(text)
         self.result = result
 
+    def __reduce__(self) -> tuple[type, tuple[str, None]]:
+        return type(self), (str(self), None)  # to another process: functions stay in theirs
+
 
 def check(
     f: Routine,

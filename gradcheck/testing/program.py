@@ -56,7 +56,7 @@ def _list_children(tree: Value) -> dict[Value, Value]:
         return tree
     if isinstance(tree, list | tuple):
         return dict(enumerate(tree))
-    return {Field(f.name): getattr(tree, f.name) for f in fields(tree)}
+    return {Field(f.name): getattr(tree, f.name) for f in fields(tree) if f.init}
 
 
 def list_leaves(tree: Value, path: Path = (), around: Path = ()) -> dict[Path, Value]:

@@ -256,7 +256,7 @@ def _describe_guess(guess: "Hypothesis", source: str) -> Iterator[str]:
     if len(set(named)) < len(named):  # all of it happens in one call of another file
         return
     yield from _wrap(f"{guess.ids[0]}: {words}")
-    if guess.span is not None:
+    if guess.span is not None and source:  # of what was typed at a prompt there is none
         lines = underline(source, (guess.span[-2], guess.span[-1]), "    ")
         start = max(4, lines[-1].find("~") - WIDTH // 2) if max(map(len, lines)) > WIDTH else 4
         yield from ("    " + line[start : start + WIDTH - 4] for line in lines)

@@ -414,12 +414,13 @@ def test_what_is_hostile_costs_a_message_and_the_next_is_read(tmp_path, kind, co
 
 
 def test_links_and_special_files_are_not_followed(tmp_path):
-    """A directory of strangers may hold links to elsewhere, and pipes that never end."""
-    made(tmp_path, {"out/secret.yaml": ADA, "in/ada.yaml": ADA})
+    """In a directory may be links to elsewhere, pipes that never end, and what we have written."""
+    kept = {f"in/g/{name}": "student,line\nada,0\n" for name in ("results.sqlite", "grades.csv")}
+    made(tmp_path, {"out/secret.yaml": ADA, "in/\udcffada.yaml": ADA, **kept})
     (tmp_path / "in" / "link.yaml").symlink_to(tmp_path / "out" / "secret.yaml")
     (tmp_path / "in" / "below").symlink_to(tmp_path / "out")
     os.mkfifo(tmp_path / "in" / "pipe.yaml")
-    ada, link = read(tmp_path / "in")
-    assert isinstance(ada, Submission)
+    link, ada, _ = read(tmp_path / "in")
+    assert ada.file.endswith("/\ufffdada.yaml")  # as a foreign archive leaves it
     assert is_refused(link)
     assert "a link" in link.why

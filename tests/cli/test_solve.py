@@ -44,6 +44,7 @@ def test_solve_with_the_numbers_of_a_student(file):
 
 
 ASKED = yaml.safe_load(Path(__file__).with_name("solve.yaml").read_text())
+LONG = ASKED.pop("long")
 
 
 @pytest.mark.parametrize("kind", ASKED)
@@ -60,6 +61,8 @@ def test_a_problem_may_come_from_standard_input():
     result = CliRunner().invoke(main, ["solve", "-", "--json"], input=text)
     line = json.loads(result.output)
     assert (line["problem"], line["parts"]["x"]["closed_form"]) == ("problem", "2*x")
+    strange = CliRunner(charset="ascii", env={"COLUMNS": "0", "FORCE_COLOR": "1"})
+    assert "6 \\xb13e-14" in strange.invoke(main, ["solve", "-"], input=text).output
 
 
 def test_a_fault_of_ours_in_one_problem_leaves_the_others_their_answers(file, monkeypatch):
@@ -85,26 +88,15 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 
 
-SQUARES = " + ".join(f"({k}*(w + 2*x + 3*y + 4*z) - 1)**2" for k in range(1, 9))
-
-
 NUMBERS = "x=0.5 a=1.16 m=1.17 b=0.7 F=1.16 g=1.17 e=0.41 f=2.13 n=1.91 w=0.3 y=0.1 z=-0.2"
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        "x - a**(m*x)/(m*log(a))",
-        "x/a - log(a + b*(F**(g*(e + f*x)))**n)/(a*f*g*n*log(F))",
-        "sin((1 + x/500)**3000)",
-        SQUARES,
-    ],
-)
+@pytest.mark.parametrize("program", LONG)
 def test_a_limit_of_what_is_written_is_none_of_what_is_judged(program):
     """Exponents with decimals, high powers, and many squares are judged, and soon."""
     names = set(re.findall(r"[a-zA-Z]\w*", program))
     given = [pair for pair in NUMBERS.split() if pair.split("=")[0] in names]
-    wrt = [] if program == SQUARES else ["--wrt", "x"]
+    wrt = ["--wrt", "x"] if "a" in names else []
     words = [sys.executable, "-m", "gradcheck", "solve", "-e", program, *given, *wrt]
     done = subprocess.run(
         words, capture_output=True, text=True, check=False, preexec_fn=limit_memory

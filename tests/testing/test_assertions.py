@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -226,11 +227,8 @@ def test_the_message_says_all():
 
 def test_a_right_formula_that_loses_digits_is_right():
     """The slope of sigmoid by y (1 - y) is 0 in float64 at 40; the formula is right anyhow."""
-    found = assert_gradient(
-        lambda x: 1 / (1 + np.exp(-x)),
-        40.0,
-        gradient=lambda x: (1 - 1 / (1 + np.exp(-x))) / (1 + np.exp(-x)),
-    )
+    sigmoid = lambda x: 1 / (1 + np.exp(-x))
+    found = assert_gradient(sigmoid, 40.0, gradient=lambda x: (1 - sigmoid(x)) * sigmoid(x))
     assert found
     assert "the formula loses" in found.message
 
@@ -326,6 +324,9 @@ HELD = {
     "an unstable point": lambda: assert_gradient(unstable, 1e-8, gradient=-1e-8 / 12),
     "an unstable formula": lambda: assert_gradient(unstable, 1e-8, gradient=unstable_slope),
     "by type": lambda: assert_gradient(typed, X5, gradient=2 * X5),
+    "a setting among weights": lambda: assert_vjp(
+        lambda p: np.sum(p["w"]) * p["n"], lambda c, p: p | {"w": c * p["n"] * X5**0},
+        {"w": X5, "n": 3}, wrt=np.int64(0)),
     "by class": lambda: assert_gradient(
         lambda x: np.sum(x**2) if isinstance(x, np.ndarray) else x, X5, gradient=2 * X5),
 }  # fmt: skip
@@ -341,6 +342,8 @@ REFUSED = {
         np.exp, 1000.0, gradient=claim)) for claim in (7.0, 0.0, np.nan, np.inf)},
     "a gradient for what has none": ("d/dn: 5 entries", lambda: assert_vjp(
         SHIFTED, lambda c, x, n: (c, c), X5, BB[0] + X5, wrt=0)),
+    "what was typed at a prompt": ("should be", lambda: assert_vjp(
+        eval("lambda x: np.tanh(x)"), eval("lambda c, x: c * np.tanh(x)"), X34)),
     "a gradient for a whole number": ("came for n", lambda: assert_vjp(
         lambda x, n: n * x, lambda c, x, n: (n * c, 1), X5, 3, wrt=0)),
     "in place": ("in place", lambda: assert_vjp(
@@ -385,8 +388,9 @@ def test_a_right_claim_holds(name):
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_wrong_claim_is_refused(name):
     words, call = REFUSED[name]
-    with pytest.raises(GradientError, match=words):
+    with pytest.raises(GradientError, match=words) as caught:
         call()
+    assert pickle.loads(pickle.dumps(caught.value)).args == caught.value.args  # of a pool's worker
 
 
 def test_further_points_are_judged_too():
@@ -420,6 +424,8 @@ MISUSED = {
     "ragged": lambda: check(np.sum, [[1.0, 2.0], [3.0]]),
     "a point that is no tuple": lambda: check(np.sum, X5, at=[X5]),
     "points that are none": lambda: check(np.sum, X5, at=3.0),
+    "a matrix": lambda: check(np.sum, X34.view(np.matrix)),
+    "gaps": lambda: check(np.sum, np.ma.masked_array(X34, X34 > 0)),
     "wrt of nothing": lambda: check(np.sum, X5, wrt=()),
 }
 
@@ -465,12 +471,9 @@ def test_a_list_of_results_is_an_array(f):
 
 def test_no_mistake_is_named_for_a_claim_at_a_kink():
     """At a kink many answers are right: of one outside the interval no mistake is guessed."""
+    twice = lambda g, x: g * (x >= 0) * np.where(x == 0, 2, 1)
     with pytest.raises(GradientError) as caught:
-        assert_vjp(
-            lambda x: np.maximum(x, 0),
-            lambda g, x: g * (x >= 0) * np.where(x == 0, 2, 1),
-            np.array([0.0, 1.0, -1.0]),
-        )
+        assert_vjp(lambda x: np.maximum(x, 0), twice, np.array([0.0, 1.0, -1.0]))
     assert "outside the kink's interval" in str(caught.value)
     assert not caught.value.result.diagnoses
 
@@ -506,8 +509,7 @@ def test_a_jacobian_vector_product():
 def test_a_hessian():
     """Of sum(x^3)/6 + x0 x1 the Hessian is diag(x) and the two ones."""
     f = lambda x: np.sum(x**3) / 6 + x[0] * x[1]
-    cross = np.zeros((3, 3))
-    cross[0, 1] = cross[1, 0] = 1
+    cross = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
     assert assert_hessian(f, lambda x: np.diag(x) + cross, X)
     with pytest.raises(GradientError):
         assert_hessian(f, np.diag, X)
