@@ -5,6 +5,7 @@ A test that takes `gradcheck_seeds` is run once a seed: `assert_vjp(f, b, x, see
 Loaded by every pytest run on the machine, so nothing heavy is imported before a set is found.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,10 +55,9 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ProblemFile | None":
     """A problem set by its ending, or by the ini option."""
-    under = [parent.config.rootpath / path for path in parent.config.getini("gradcheck_problems")]
-    listed = file_path.suffix in (".yaml", ".yml") and any(
-        path == file_path or path in file_path.parents for path in under
-    )
+    root, named = parent.config.rootpath, parent.config.getini("gradcheck_problems")
+    under = [os.path.normpath(root / path) for path in named]  # `../sets` too
+    listed = file_path.suffix in (".yaml", ".yml") and any(map(file_path.is_relative_to, under))
     if listed or file_path.name.endswith(ENDINGS):
         return ProblemFile.from_parent(parent, path=file_path)
     return None
