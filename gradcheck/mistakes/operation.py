@@ -56,12 +56,6 @@ class Operation:
         return self.within(1)
 
     @property
-    def held(self) -> Array:
-        """The derivative by the held letter."""
-        parts = [(self.fu, self.hu), (self.fv, self.hv)]
-        return sum((f * h for f, h in parts if h is not None), np.zeros(1))
-
-    @property
     def both(self) -> bool:
         """Both arguments vary."""
         return self.du is not None and self.dv is not None
