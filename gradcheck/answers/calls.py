@@ -13,6 +13,7 @@ from itertools import chain
 from gradcheck.answers.operands import (
     BRACKETS,
     CLOSING,
+    LOAD,
     NEVER,
     NUMBER_BEHIND,
     OPERATOR,
@@ -76,6 +77,11 @@ class Calls(Operands):
             self.at += 1
             return self.reading.own[text]
         meaning = self.words.meant(text)
+        stem, _, below = text.rpartition("_")
+        if meaning is None and stem in self.reading.own and below.isdigit() and int(below):
+            self.at += 1  # p_1 where p = softmax(z)
+            place = self.whole_number(int(below) - 1, token.start)
+            return self.node(ast.Subscript(self.reading.own[stem], place, LOAD), token.start)
         if meaning is None or text in WRAPPERS:
             ahead = spell(self.tokens[self.at : self.at + 8])
             for pattern, reader in UNDECLARED[: 1 if meaning else None]:

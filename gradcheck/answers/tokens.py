@@ -449,4 +449,5 @@ def glue(tokens: Sequence[Token], name: str, pattern: str = "") -> list[Token]:
 
 
 def mentions(name: str, tokens: Sequence[Token]) -> bool:
-    return any(token.text == name for token in tokens)
+    texts = [token.text for token in tokens if token.kind != "number"]
+    return name in texts or any(text.removeprefix(f"{name}_").isdigit() for text in texts)

@@ -151,6 +151,7 @@ CHECKED = 2  # further points at which a mistake of the training loop is made ag
 ONE_POINT = "one-point"
 ONLY_HERE = "judged at this point only"
 SIZE = re.compile(r"\s*(?:torch\.Size)?\(?\s*(\[?[\d,\s]*\]?)\s*\)?\s*")
+TRUTHS = dict.fromkeys(["yes", "ja", "oui"], True) | dict.fromkeys(["no", "nein", "non"], False)
 SHOWN = 200  # characters of a program that is too long to be read
 
 
@@ -330,6 +331,8 @@ def _read(key: Key, part: Part, due: Output, answer: Value) -> OutputRead:
     """An answer as what it is, given what is due: `(2, 3)` is a shape where a shape is due."""
     if isinstance(due, tuple) and (shape := _read_shape(answer)) is not None:
         return OutputRead(shape, 0.0, str(shape))
+    if isinstance(due, bool) and isinstance(answer, str):
+        answer = TRUTHS.get(answer.strip(" .").lower(), answer)
     if isinstance(answer, list) and isinstance(due, list):
         pieces = [_read(key, part, d, a) for d, a in zip(due, answer, strict=False)]
         pieces += [_read(key, part, None, a) for a in answer[len(due) :]]
