@@ -130,7 +130,6 @@ def _form(
             closed=closed,
             conditions=conditions,
             path=path if write else (),
-            end=end if write and isinstance(end, Symbolic) else None,
             ties=RUN.ties,
         )
 
