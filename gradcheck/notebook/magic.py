@@ -84,7 +84,7 @@ class NotebookPractice:
             known = ", ".join(self.problems)
             raise GradcheckError(f"no problem is called `{name}` - " + (known or OPENS))
         problem = self.problems[id]
-        part = problem.part(name[len(id) + 1 :]) if name != id else _find_only(problem)
+        part = problem.part(name[len(id) + 1 :])
         if part is None:
             names = ", ".join(f"`{id}.{each.name}`" for each in problem.parts)
             raise GradcheckError(f"which part of `{id}` is answered? - one of {names}")
@@ -128,10 +128,6 @@ def _read(given: str) -> tuple[list[str], str]:
         student = words[k + 1]
         del words[k : k + 2]
     return words, student
-
-
-def _find_only(problem: Problem) -> Part | None:
-    return problem.parts[0] if len(problem.parts) == 1 else None
 
 
 def _read_source(ready: Key) -> str:

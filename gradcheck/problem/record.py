@@ -175,6 +175,9 @@ class Problem:
             return False
 
     def part(self, name: str) -> Part | None:
+        """A part; the only one needs no name."""
+        if not name and len(self.parts) == 1:
+            return self.parts[0]
         return next((part for part in self.parts if part.name == name), None)
 
     def case(self, point: Point) -> Case:

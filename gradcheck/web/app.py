@@ -30,7 +30,7 @@ from gradcheck.web.guard import (
     read_secret,
     read_student,
 )
-from gradcheck.web.practice import Practice, find_part
+from gradcheck.web.practice import Practice
 from gradcheck.web.work import Busy, RanAway, WorkerFault
 
 LOG = logging.getLogger("gradcheck.web")
@@ -53,7 +53,7 @@ async def check(request: Request) -> Response:
     asked, practice = await _read_asked(request), practice_of(request)
     sender, student = find_sender(request), read_student(request)
     problem = await practice.find(sender, student, asked.problem)
-    part = find_part(problem, asked.part) if problem else None
+    part = problem.part(asked.part) if problem else None
     if problem is None or part is None:
         raise HTTPException(404, "there is no such problem, or no such part: name both")
     line = await practice.judge(sender, student, problem, part, asked.answer)

@@ -28,7 +28,7 @@ from gradcheck.web.guard import (
     read_answer,
     read_student,
 )
-from gradcheck.web.practice import LEVELS, find_made, find_part, name_like, name_next
+from gradcheck.web.practice import LEVELS, find_made, name_like, name_next
 
 GUESS = 1.0  # seconds that a wrong code takes: none is to be guessed
 FULL = LEVELS.index("full")
@@ -100,7 +100,7 @@ async def problem(request: Request) -> Response:
             given[attempt.part]["typed"] = attempt.said["answer"]
     if request.method == "POST":
         form = await request.form(max_files=0, max_fields=200)
-        part = find_part(found, str(form.get("part", "")))
+        part = found.part(str(form.get("part", "")))
         if part is None:
             return render_failure(request, 404, "There is no such part", "Go back and try again.")
         given[part.name] |= await _judge_form(request, found, part, form)

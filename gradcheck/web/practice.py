@@ -133,11 +133,6 @@ class Practice:
         return self.drawings[key]
 
 
-def find_part(problem: Problem, name: str) -> Part | None:
-    """A part of a problem; the only part needs no name."""
-    return problem.part(name) if name or len(problem.parts) > 1 else problem.parts[0]
-
-
 def name_next(line: Mapping[str, Any]) -> str:
     """The id of the next problem after a wrong answer, one for each answer; empty if none shows it.
 
