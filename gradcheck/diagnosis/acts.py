@@ -1,6 +1,5 @@
 """Every mistake of the catalogue made at every site, collected over the diagnostic points."""
 
-from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,20 +24,6 @@ LITERALS = 12  # numbers of a program; of a longer one somebody reads them from 
 Paths = Sequence[tuple[list[int], ScalarLine]]
 
 
-class Texts(UserDict[str, Value]):
-    """What the words of a wrong rule may mention, made when somebody reads it."""
-
-    def __init__(self, line: ScalarLine, rule: calculus.WrongRule) -> None:
-        self._made = line, rule
-
-    @cached_property
-    def data(self) -> Params:  # type: ignore[override]
-        return calculus.quote_texts(*self._made)
-
-    def __reduce__(self) -> tuple[Value, ...]:
-        return dict, (dict(self.data),)
-
-
 @dataclass(eq=False)
 class Made:
     """One mistake made at one site (or everywhere): the gradients it gives, point by point.
@@ -58,7 +43,8 @@ class Made:
     @cached_property
     def texts(self) -> Params:
         """What its words may mention: spans of the program, or words that are ready."""
-        return Texts(self.line, self.rule) if self.line and self.rule else self.said
+        act = self.rule
+        return calculus.quote_texts(self.line, act) if self.line and act else self.said
 
 
 @dataclass(frozen=True, eq=False)

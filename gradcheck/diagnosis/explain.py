@@ -7,7 +7,7 @@ remembered beside what is prepared.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import blake2b
@@ -56,6 +56,7 @@ class Hypothesis:
     whole answer, and for a mistake made `everywhere`. `with_` is a second mistake, made together
     with this one. `texts` is what the words may mention. `nodes` are those of the straight
     line at which a rule of calculus was made, `below` all that they are made of, as bits.
+    `made` is what the texts are written of.
     """
 
     mistake: Mistake
@@ -65,6 +66,7 @@ class Hypothesis:
     with_: "Hypothesis | None" = None
     nodes: int = 0
     below: int = 0
+    made: Made | None = field(default=None, repr=False, compare=False)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -97,6 +99,11 @@ class Hypothesis:
         everything = other.mistake.verb == "answer" or (self.everywhere and other.everywhere)
         return everything or bool(self.nodes & other.below)
 
+    def write_texts(self) -> "Hypothesis":
+        """With what the words may mention: it is written for those that fit alone."""
+        texts, with_ = self.made.texts if self.made else self.texts, self.with_
+        return replace(self, texts=texts, with_=with_ and with_.write_texts(), made=None)
+
 
 def make_hypothesis(made: Made, with_: Hypothesis | None = None) -> Hypothesis:
     """That a mistake was made, perhaps with a second one."""
@@ -105,7 +112,7 @@ def make_hypothesis(made: Made, with_: Hypothesis | None = None) -> Hypothesis:
         for k in made.rule.place.ks:
             nodes |= 1 << k
             below |= made.line.above[k]
-    return Hypothesis(made.mistake, made.span, made.everywhere, made.texts, with_, nodes, below)
+    return Hypothesis(made.mistake, made.span, made.everywhere, {}, with_, nodes, below, made)
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,7 @@ def rank_hypotheses(
     best: dict[tuple[str, ...], Hypothesis] = {}
     for each in sorted(found, key=order):
         best.setdefault(each.ids, each)
-    ordered = sorted(best.values(), key=lambda h: -h.common)
+    ordered = [h.write_texts() for h in sorted(best.values(), key=lambda h: -h.common)]
     own = [h for h in ordered if h.is_preferred(scalar)] or ordered
     least = max(min((h.rank for h in own), default=0), TELLING)
     told = [h for h in own if h.rank <= least]
