@@ -66,11 +66,11 @@ class Latex:
     rank: Rank
 
     def write(self, text: str) -> str:
-        """NumPy text in LaTeX; as it came where it cannot be read."""
+        """A formula as LaTeX, without dollars; empty where it is none."""
         try:
-            return self.of(parse_formula(text))[0]
-        except (SyntaxError, ValueError, RecursionError):
-            return text
+            return self.of(parse_formula(text))[0] if len(text) <= LONGEST else ""
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return ""
 
     def of(self, tree: ast.expr) -> Written:
         """A tree, and how tightly its text binds."""
@@ -302,17 +302,7 @@ def _count_axes(tree: ast.expr) -> int:
     return 0
 
 
-PICTURE = Picture(_count_axes)
-
-
-def write_latex(text: str) -> str:
-    """A formula as LaTeX, without dollars; empty where it is none."""
-    if len(text) > LONGEST:
-        return ""
-    try:
-        return PICTURE.of(parse_formula(text))[0]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
+write_latex = Picture(_count_axes).write
 
 
 def write_path(found: PathForm) -> str:
