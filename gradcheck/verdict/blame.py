@@ -240,8 +240,8 @@ def _judge(
 ) -> Iterator[Suspect | str]:
     row, span = applied.node.op, applied.node.span
     theirs = applied.theirs
-    due = float(_round_balls([slope]).item())
-    bar = radius(slope) + WRONG * abs(due) + (WRONG if theirs else ROUNDED) * size
+    due = middle(slope)
+    bar = radius(slope) + WRONG * abs(due) + ROUNDED * size
     if not np.isfinite(claimed) and not slope.is_finite():
         yield f"{row.name} has no finite derivative here, and the chain rule goes through it"
     elif np.isfinite(due) and not abs(claimed - due) <= bar:
