@@ -191,11 +191,11 @@ class Calls(Operands):
         self.instead(*pieces)
         return self.word()
 
-    def read_wrapped_list(self, _: Token) -> ast.expr:
-        """`tensor([1, 2], dtype=torch.float64)`: the list alone."""
+    def read_wrapped(self, _: Token) -> ast.expr:
+        """`tensor([1, 2], dtype=torch.float64)`: what is in it alone."""
         self.at += 1
         stop, opening = find_closing(self.tokens, self.at), self.step()
-        found = self.list_()
+        found = self.list_() if self.sees("[") else self.expression()
         start = self.look().start
         if self.sees(","):
             self.at = stop
@@ -455,7 +455,7 @@ class Calls(Operands):
 
 
 UNDECLARED: list[tuple[re.Pattern[str], Callable[[Calls, Token], ast.expr | None]]] = [
-    (re.compile(rf"(?:{'|'.join(WRAPPERS)}) \( \["), Calls.read_wrapped_list),
+    (re.compile(rf"(?:{'|'.join(WRAPPERS)}) \("), Calls.read_wrapped),
     (re.compile(r"Σ(?:_| |. )"), Calls.read_capital_sigma),
     (re.compile(rf"(?:{'|'.join(MODULES)}) \. \w"), Calls.module),
     (re.compile(r"(?:arc|ar|arg) \w"), Calls.inverse),

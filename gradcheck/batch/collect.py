@@ -119,7 +119,7 @@ class Collector:
             named["marks by hand of what is not asked any more:"] = idle
         for words, names in named.items():
             if names:
-                yield f"{words} {_count_names(names)}", False
+                yield f"{words} {len(names):,}: {list_names(names, NAMED, '; ')}", False
         said = "stands twice on the roster: what either row says names this student"
         yield from ((f"{name} {said}", True) for name in self.roster.twice)
 
@@ -283,7 +283,3 @@ def _spell_input(entry: Input) -> str:
     if entry.value is None:
         return "x".join(map(str, entry.shape)) + ("x" if len(entry.shape) == 1 else "")
     return str(np.array(entry.value, dtype=float).tolist())
-
-
-def _count_names(names: list[str]) -> str:
-    return f"{len(names):,}: {list_names(names, NAMED, '; ')}"

@@ -17,6 +17,7 @@ import numpy as np
 from gradcheck.answers import Formula, echo
 from gradcheck.answers.tree import PRODUCT, bracket, read_number
 from gradcheck.diagnosis import Diagnosis, Hypothesis
+from gradcheck.diagnosis.patterns import fill
 from gradcheck.errors import TextError
 from gradcheck.grading.formula import (
     NO_VALUE,
@@ -30,7 +31,7 @@ from gradcheck.grading.formula import (
 )
 from gradcheck.grading.judgement import FAILURES, compare_answer
 from gradcheck.grading.key import Key
-from gradcheck.language.program import copy_tree, parse_python
+from gradcheck.language.program import parse_python
 from gradcheck.mistakes.whole_answer import SLIPS
 from gradcheck.problem.record import Part
 from gradcheck.values import Array, Routine, Value
@@ -298,7 +299,7 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
     for kind, node, new in near:
         if new is None or (kind != "rounding" and search.is_short):
             continue
-        tree = ast.fix_missing_locations(copy_tree(formula.tree, {id(node): new}))
+        tree = ast.fix_missing_locations(fill(formula.tree, {}, {id(node): new}))
         with suppress(TextError, *FAILURES):
             ready = make_readings(key.scope, replace(formula, tree=tree))
             if compare_answer(key, part.name, ready).outcome.kind == "equal":

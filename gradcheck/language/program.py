@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import CodeType, FrameType, FunctionType, MappingProxyType, TracebackType
-from typing import TypeVar
 
 import numpy as np
 
@@ -89,8 +88,6 @@ def list_frames() -> Iterator[FrameType]:
 
 # -- programs --------------------------------------------------------------------------------------
 
-NODE = TypeVar("NODE", bound=ast.AST)
-NONE: Mapping[int, ast.AST] = MappingProxyType({})
 PICKING = words(
     "cross_entropy nll_loss embedding gather select take take_along_axis one_hot delete"
 )
@@ -257,17 +254,13 @@ def _check(
     return Program(passage, tree, code, needs, literals, Spans(passage))
 
 
-def copy_tree(node: NODE, other: Mapping[int, ast.AST] = NONE) -> NODE:
-
-    def copy(value: Value) -> Value:
-        if isinstance(value, list):
-            return [copy(each) for each in value]
-        if not isinstance(value, ast.AST):
-            return value
-        return other[id(value)] if id(value) in other else copy_tree(value, other)
-
+def copy_tree(node: Value) -> Value:
+    if isinstance(node, list):
+        return [copy_tree(each) for each in node]
+    if not isinstance(node, ast.AST):
+        return node
     there = (name for name in (*node._fields, *node._attributes) if hasattr(node, name))
-    return type(node)(**{name: copy(getattr(node, name)) for name in there})
+    return type(node)(**{name: copy_tree(getattr(node, name)) for name in there})
 
 
 # -- Python's own parser, its faults told as complaints, its numbers read as written ---------------

@@ -17,7 +17,6 @@ from gradcheck.mistakes.row import (
     ONE_LONG,
     SYMMETRIC,
     Edge,
-    Start,
     anywhere,
     fit,
     mistake,
@@ -37,16 +36,8 @@ def _activation(e: Edge) -> bool:
     return e.op in AS_LARGE or (e.elementwise and len(e.operands) == 1 and e.op not in PASSING)
 
 
-def _factor(e: Edge) -> bool:
-    return e.elementwise and len(e.operands) == 2 and e.op not in PASSING
-
-
 def _matrices(e: Edge) -> bool:
     return e.op == "matmul" and all(np.ndim(v) == 2 for v in e.operands)
-
-
-def _stacks(e: Edge) -> bool:
-    return e.op == "matmul" and all(np.ndim(v) >= 2 for v in e.operands)
 
 
 def _equal_axes(e: Edge) -> Sequence[tuple[int, int]]:
@@ -70,18 +61,10 @@ def _one_row(g: Numbers, row: int) -> Numbers:
     return out
 
 
-def _statistic(e: Edge) -> bool:
-    return e.op in ("mean", "var", "std") and np.size(e.g) > 1
-
-
 def _sign_turned(e: Edge) -> Sequence[Numbers]:
     assert e.inside is not None
     forward, (a, b) = e.inside
     return (forward(a, -b),)
-
-
-def _has_cotangent(s: Start) -> bool:
-    return bool(np.any(np.asarray(s.g) != 1))
 
 
 PRODUCTS = frozenset({"multiply", "matmul", "divide", "einsum"})
@@ -117,10 +100,6 @@ def _other_side(e: Edge) -> Sequence[Numbers]:
 
 def _is_multiple(a: Numbers, b: Numbers) -> bool:
     return bool(np.allclose(np.outer(a, b), np.outer(b, a)))
-
-
-def _square(e: Edge) -> bool:
-    return e.op == "matmul" and np.ndim(e.g) == 2 and len(e.g) == len(e.g.T)
 
 
 def _is_stretched(e: Edge) -> bool:
@@ -186,13 +165,14 @@ mistake("seed", "seed-not-one", anywhere,
     "The way back starts with the value of the loss; it starts with 1, its derivative by itself.",
     (lambda s: s.g * s.value, "sum(x**2)", "2*x*sum(x**2)"), rank=GENERIC, habit=False,
     hidden_by=(ALIKE,))
-mistake("seed", "seed-not-one", _has_cotangent,
+mistake("seed", "seed-not-one", lambda s: np.any(np.asarray(s.g) != 1),
     "The incoming cotangent was ignored: the way back started with ones.",
     (lambda s: np.ones_like(s.g), "x**2", "2*x"), habit=False, hidden_by=(ALIKE,))
 pull("chain-factor-dropped", _activation,
     "The derivative of `{text}` is missing: the cotangent passed through it unchanged.",
     (lambda e: e.g + 0 * e.right, "sum(tanh(x)**2)", "2*tanh(x)"), hidden_by=(ALIKE, ALL_PASS))
-pull("chain-factor-dropped", _factor,
+pull("chain-factor-dropped",
+    lambda e: e.elementwise and len(e.operands) == 2 and e.op not in PASSING,
     "The cotangent passed through `{text}` unchanged: the factor of this step is missing.",
     (lambda e: e.g + 0 * e.right, "sum(sin(x*v))", {"x": "cos(x*v)", "v": "cos(x*v)"}), habit=False,
     hidden_by=(ALIKE, ALL_PASS))
@@ -246,7 +226,7 @@ for _factor_kept, _says, _answer in (
         f"{_says} on the way back through `{{text}}` to `{{u}}`.",
         (lambda e, factor=_factor_kept: e.right * factor, "sum(sin(x) + x**3)", _answer),
         rank=GENERIC, habit=False)
-pull("transposed", _stacks,
+pull("transposed", lambda e: e.op == "matmul" and min(map(np.ndim, e.operands)) >= 2,
     "The gradient at `{text}` is transposed.",
     (lambda e: np.swapaxes(e.right, -1, -2), "sum(X @ W * V)", {"W": "V.T @ X"}, {"V": (5, 2)}),
     habit=False, hidden_by=(SYMMETRIC,))
@@ -262,7 +242,7 @@ pull("elementwise-for-matmul", _matrices,
     "At `{text}` the entries were multiplied one by one: this wants a matrix product.",
     (lambda e: e.g * e.operands[1] if e.i == 0 else e.operands[0] * e.g, "sum(X @ W * V)",
      {"W": "X * V"}, {"W": (3, 1), "V": (5, 1)}), hidden_by=(ONE_LONG,))
-pull("path-dropped", _statistic,
+pull("path-dropped", lambda e: e.op in ("mean", "var", "std") and np.size(e.g) > 1,
     "The statistic `{text}` was held constant: it depends on every entry, its path counts.",
     (lambda e: 0 * e.right,
      "sum((x - mean(x, axis=1, keepdims=True))**3 / mean(x**2, axis=1, keepdims=True))",
@@ -289,7 +269,7 @@ pull("wrong-tensor-in-derivative", lambda e: e.op in PRODUCTS and np.ndim(e.othe
     (_with_other, "sum(sin(x) * exp(x))", "x*cos(x) + sin(x)*exp(x)"),
     choices=lambda e: _like(e, e.other, (e.x, e.other, np.transpose(e.other))), rank=GENERIC,
     habit=False)
-pull("transposed", _square,
+pull("transposed", lambda e: e.op == "matmul" and np.ndim(e.g) == 2 and len(e.g) == len(e.g.T),
     "The cotangent that arrives at `{text}` was transposed.",
     (lambda e: e.rule(e.g.T, e.y, e.operands), "sum(A @ x * V)", "A.T @ V.T",
      {"x": (3, 3), "V": (3, 3)}), habit=False, hidden_by=(SYMMETRIC,))

@@ -117,11 +117,9 @@ def make_exercise(drawn: Candidate, id: str) -> Exercise | None:
     try:
         ready = make_key(load_text(write_down(drawn, id)).problems[0])
         right = _write_right(ready)
-        if (
-            not _is_short(right, drawn.level)
-            or not _is_judged_right(ready, right)
-            or _is_odd(ready)
-        ):
+        if max(map(count_operations, right.values())) > LONGEST_ANSWER[drawn.level]:
+            return None
+        if not _is_judged_right(ready, right) or _is_odd(ready):
             return None
         if not all(is_named(ready, mistake) for mistake in drawn.kind.mistakes):
             return None
@@ -131,10 +129,6 @@ def make_exercise(drawn: Candidate, id: str) -> Exercise | None:
     if not wrong or len({text for _, text, _ in wrong}) < len(wrong):
         return None  # two mistakes of the rule give one answer
     return Exercise(drawn, ready, write_down(drawn, id, right, wrong))
-
-
-def _is_short(right: Mapping[str, str], level: int) -> bool:
-    return all(count_operations(text) <= LONGEST_ANSWER[level] for text in right.values())
 
 
 def _is_odd(ready: Key) -> bool:

@@ -1,7 +1,7 @@
 """Problems drawn by rule and level; and the one in which a given mistake shows alone."""
 
 from collections.abc import Iterator, Sequence
-from itertools import count, product
+from itertools import cycle, product
 from random import Random
 
 from gradcheck.errors import GradcheckError
@@ -27,7 +27,8 @@ def generate_exercises(
     levels = LEVELS if level is None else (level,)
     seen: set[str] = set()
     vain = 0
-    for number, (rule, each) in enumerate(_take_turns(chosen, levels)):
+    turns = ((rule, each) for each in cycle(levels) for rule in chosen)
+    for number, (rule, each) in enumerate(turns):
         made = _generate_one(rule, each, f"{seed}/{number}", reveals, seen)
         if made is not None:
             seen.add(made.candidate.program)
@@ -81,12 +82,6 @@ def _find_revealing(mistake: str) -> list[Rule]:
 
 def _knows(kind: Kind, mistake: str) -> bool:
     return mistake in kind.mistakes or mistake in kind.also
-
-
-def _take_turns(rules: Sequence[Rule], levels: Sequence[int]) -> Iterator[tuple[Rule, int]]:
-    for k in count():
-        for rule in rules:
-            yield rule, levels[k % len(levels)]
 
 
 def _generate_one(

@@ -193,20 +193,14 @@ def find_made(student: str, history: Sequence[Attempt], shows: Shows) -> list[Ma
     for id, ks in places.items():
         last, *later = history[ks[-1] :]
         right = [each for each in later if each.verdict == "right"]
-        state = "open"
-        if any(
-            each.problem != last.problem and _shows_in(id, each.problem, shows) for each in right
-        ):
+        others, state = {each.problem for each in right} - {last.problem}, "open"
+        if any(p.startswith(f"next.{id}.") or id in shows.get(p, ()) for p in others):
             state = "gone"
         elif any((each.problem, each.part) == (last.problem, last.part) for each in right):
             state = "corrected"
         next = _name_next(id, f"{student}/{id}/{len(ks)}/{state}")
         found.append(MadeMistake(id, [history[k] for k in ks], state, next))
     return sorted(found, key=lambda each: (ORDER.index(each.state), -len(each.attempts)))
-
-
-def _shows_in(id: str, problem: str, shows: Shows) -> bool:
-    return problem.startswith(f"next.{id}.") or id in shows.get(problem, ())
 
 
 def _name_next(mistake: str, seed: str) -> str:
