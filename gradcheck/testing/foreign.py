@@ -1,16 +1,18 @@
-"""PyTorch's functions as functions of float64 arrays.
+"""Functions of other libraries, PyTorch's and JAX's, as functions of float64 arrays.
 
-Nothing is imported that the user has not imported. What is judged is the gradient that PyTorch
+Nothing is imported that the user has not imported. What is judged is the gradient that the library
 gives, or a backward of the user's that is written in its tensors.
 """
 
 import contextlib
 import copy
 import functools
+import importlib
 import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 
@@ -19,19 +21,19 @@ from gradcheck.testing.program import LABELS, WEIGHTS, is_tree, list_leaves, lis
 from gradcheck.values import Params, Routine, Value
 
 PLAIN = "takes plain numbers here"  # why the opinions abstain that need other numbers
-NOTE = "{what} checked in float64: its own gradient, by PyTorch, against differences of its values"
+NOTE = "{what} checked in float64: its own gradient, by {name}, against differences of its values"
 CONTEXT = (
     "of an autograd.Function its `apply` is checked: assert_vjp({name}.apply, ...); PyTorch makes "
     "the `ctx` that its forward and backward share"
 )
-JAX = "what JAX has made is not judged - give arrays of NumPy, and lambda x: np.asarray(f(x)) for f"
+JAX = ("jax", "jaxlib")
 
 
 @dataclass(frozen=True)
 class Adapted:
     """A function, what is claimed of it, and its arguments: all of arrays.
 
-    With a `note` the claim is PyTorch's own gradient, by the arguments `wrt` and the
+    With a `note` the claim is another library's own gradient, by the arguments `wrt` and the
     parameters of a module, which stand in a dict behind them.
     """
 
@@ -42,40 +44,60 @@ class Adapted:
     note: str = ""
 
 
-def adapt(forward: Value, claim: Value, args: Sequence[Value]) -> Adapted:
-    """What was handed over in terms of arrays; as it is where nothing is PyTorch's.
+@dataclass(frozen=True)
+class TensorLibrary:
+    """What runs in tensors of its own: how arrays become these, in what block, how it pulls."""
 
-    Without a claim it is the gradient that PyTorch gives; of a pair both run in float64.
+    name: str
+    change: Routine
+    around: Callable[[], contextlib.AbstractContextManager[object]]
+    pull: Callable[[Value, Routine, Value, Value], Value]
+
+    def run(self, function: Routine, given: Sequence[Value], kwargs: Params) -> Value:
+        """What its function gives for arrays, as arrays."""
+        with self.around():
+            came = function(*(_each(self.change, g) for g in given), **kwargs)
+            return _each(_to_array, came)
+
+
+def adapt(forward: Value, claim: Value, args: Sequence[Value]) -> Adapted:
+    """What was handed over in terms of arrays; as it is where nothing is another library's.
+
+    Without a claim it is the gradient that the library gives; of a pair both run in float64.
     """
-    every = [leaf for given in (forward, claim, *args) for leaf in _leaves(given)]
-    if any(_find_home(leaf) in ("jax", "jaxlib") for leaf in every):
-        raise TypeError(JAX)
     function, module, of_torch = _look_into(forward, claim, args)
-    if not of_torch:
+    if not (of_torch or ("jax" in sys.modules and _is_of_jax(function, args))):
         return Adapted(forward, claim, tuple(args))
+    library = (
+        TensorLibrary("PyTorch", _to_torch, contextlib.nullcontext, _pull_torch)
+        if of_torch
+        else TensorLibrary("JAX", _to_jax, _use_doubles, _pull_jax)
+    )
     run, held = _adapt_module(function) if module else (function, ())
     fixed = held if claim is not None else ()  # of a pair the parameters are no arguments
 
     def outer(*given: Value, **kwargs: Value) -> Value:
         if any(map(_is_ours, list_leaves(given).values())):
-            raise TypeError(f"a function of PyTorch {PLAIN}")
-        return _run(run, (*given, *fixed), kwargs)
+            raise TypeError(f"a function of {library.name} {PLAIN}")
+        return library.run(run, (*given, *fixed), kwargs)
 
     _name_as(outer, function)
-    arrays = tuple(_each(_to_array, a) for a in args)
+    arrays = tuple(_each(lambda v: _to_array(v if of_torch else _to_jax(v)), a) for a in args)
     if claim is not None:
-        return Adapted(outer, _adapt_claim(claim), arrays)
+        return Adapted(outer, _adapt_claim(claim, library), arrays)
     setattr(outer, LABELS, {len(arrays): WEIGHTS} if held else {})
+    constant = tuple(getattr(function, "nondiff_argnums", ()))
     floating = [any(map(_is_floating, _leaves(a))) for a in arrays]
-    wrt = tuple(i for i, floats in enumerate(floating) if floats)
+    wrt = tuple(i for i, floats in enumerate(floating) if floats and i not in constant)
 
     def own(cotangent: Value, *given: Value) -> Value:
-        return _pull(function, run, cotangent, given)
+        with library.around():
+            return library.pull(function, run, cotangent, given)
 
     owner = getattr(function, "__self__", None)
     named = owner if isinstance(owner, type) else function
     what = getattr(named, "__name__", type(named).__name__)
-    note = NOTE.format(what=what)
+    note = NOTE.format(what=what, name=library.name)
     return Adapted(outer, own, (*arrays, *held), wrt, note)
 
 
@@ -95,13 +117,13 @@ def _look_into(forward: Value, claim: Value, args: Sequence[Value]) -> tuple[Val
     return function, module, module or applied or any(map(_is_tensor, _leaves(tuple(args))))
 
 
-def _adapt_claim(claim: Value) -> Value:
+def _adapt_claim(claim: Value, library: TensorLibrary) -> Value:
     """A pass back or a gradient of the user's; True says that forward gives it."""
     if not callable(claim):
         return claim if claim is True else _each(_to_array, claim)
 
     def theirs(*given: Value, **kwargs: Value) -> Value:
-        return _run(claim, given, kwargs)
+        return library.run(claim, given, kwargs)
 
     return functools.update_wrapper(theirs, claim, updated=())
 
@@ -117,9 +139,7 @@ def _name_as(adapted: Routine, function: Value) -> None:
         adapted.__signature__ = found.replace(parameters=kept)  # type: ignore[attr-defined]
 
 
-def _run(function: Routine, given: Sequence[Value], kwargs: Params) -> Value:
-    """What a function of tensors gives for arrays, as arrays."""
-    return _each(_to_array, function(*(_each(_to_torch, g) for g in given), **kwargs))
+# -- PyTorch -------------------------------------------------------------------------------------
 
 
 def _adapt_module(module: Value) -> tuple[Routine, tuple[dict[str, Value]]]:
@@ -134,7 +154,7 @@ def _adapt_module(module: Value) -> tuple[Routine, tuple[dict[str, Value]]]:
     return run, ({name: _to_array(p) for name, p in inner.named_parameters()},)
 
 
-def _pull(function: Value, run: Routine, cotangent: Value, given: Value) -> Value:
+def _pull_torch(function: Value, run: Routine, cotangent: Value, given: Value) -> Value:
     """The gradients that autograd gives, arranged as the arguments.
 
     What the backward of an `autograd.Function` gives is taken as it comes: PyTorch sums in silence
@@ -182,6 +202,61 @@ def _to_torch(value: Value) -> Value:
     return sys.modules["torch"].as_tensor(np.array(value)) if array else value
 
 
+# -- JAX -----------------------------------------------------------------------------------------
+
+
+def _pull_jax(function: Value, run: Routine, cotangent: Value, given: Value) -> Value:
+    """The gradients that `jax.vjp` gives by the floats among the arguments, arranged as they are.
+
+    The cotangent is arranged as the value is; of `(out, rest)` the rest has zeros.
+    """
+    jax: Value = sys.modules["jax"]
+    mine = list_leaves(given)
+    constant = getattr(function, "nondiff_argnums", ())
+    wrt = [path for path, a in mine.items() if _is_floating(a) and path[0] not in constant]
+    value, pull = jax.vjp(
+        lambda *moved: run(*put(given, mine | dict(zip(wrt, moved, strict=True)))),
+        *(mine[path] for path in wrt),
+    )
+    parts, due = jax.tree.leaves(cotangent), jax.tree.leaves(value)
+    whole = [*map(np.asarray, parts), *map(np.zeros_like, due[len(parts) :])]
+    seeds = [np.asarray(c, dtype=v.dtype) for v, c in zip(due, whole, strict=True)]
+    came = pull(jax.tree.unflatten(jax.tree.structure(value), seeds))
+    return put(given, dict.fromkeys(mine) | dict(zip(wrt, map(_to_array, came), strict=True)))
+
+
+def _use_doubles() -> Value:
+    jax: Value = sys.modules["jax"]
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(True)
+    return importlib.import_module("jax.experimental").enable_x64()
+
+
+def _to_jax(value: Value) -> Value:
+    return np.float64(value) if isinstance(value, float) else value
+
+
+def _is_of_jax(function: Value, args: Sequence[Value]) -> bool:
+    """A function that JAX has made, or one that names or is given JAX or what JAX has made."""
+    if any(_find_home(a) in JAX for a in _leaves(tuple(args))):
+        return True
+    if not callable(function):
+        return False
+    while isinstance(function, functools.partial):
+        function = function.func
+    names = getattr(function, "__globals__", {}).get("__name__", "")
+    if _find_home(function) in JAX or find_root(names) in JAX:
+        return True
+    inner = inspect.unwrap(function)
+    closed = inspect.getclosurevars(inner) if inspect.isfunction(inner) else None
+    named = (*closed.globals.values(), *closed.nonlocals.values()) if closed else ()
+    homes = (find_root(t.__name__) if isinstance(t, ModuleType) else _find_home(t) for t in named)
+    return any(home in JAX for home in homes)
+
+
+# -- both ----------------------------------------------------------------------------------------
+
+
 def _is_floating(value: Value) -> bool:
     """Whether it is an array or tensor of floats: PyTorch takes plain numbers for constants."""
     array = _is_tensor(value) or read_kind(value) == "f"
@@ -200,9 +275,11 @@ def _find_home(thing: Value) -> str:
 
 
 def _to_array(value: Value) -> Value:
-    """A tensor as an array, floats as float64; anything else as it is."""
+    """An array of another library as NumPy's, floats as float64; anything else as it is."""
     if _is_tensor(value):
         value = value.detach().cpu().numpy()
+    elif _find_home(value) in JAX and read_kind(value) in ("i", "u", "b"):
+        return np.asarray(value)
     return np.array(value, dtype=np.float64)[()] if read_kind(value) == "f" else value
 
 

@@ -1,4 +1,7 @@
-"""PyTorch's functions, modules and `autograd.Function`; JAX's are refused."""
+"""PyTorch's functions, modules and `autograd.Function`; JAX where installed."""
+
+import functools
+import importlib
 
 import numpy as np
 import pytest
@@ -144,12 +147,89 @@ def test_values_and_arguments_in_trees(torch):
     assert assert_gradient(lambda p: (p["w"] @ p["b"]).sum(), {"w": x, "b": x[0]})
 
 
-@pytest.mark.parametrize("home", ["jaxlib._jax", "jax._src.custom_derivatives"])
-def test_what_jax_has_made_is_refused(home):
-    made = type("Made", (), {"__module__": home, "__call__": lambda self, x: x})()
-    for given in ((made, X), (np.sin, np.cos, made), (np.sin, made, X)):
-        with pytest.raises(TypeError, match=r"JAX .*np\.asarray\(f\(x\)\)"):
-            assert_vjp(*given)
+@pytest.fixture
+def jax():
+    return pytest.importorskip("jax", reason="JAX IS NOT INSTALLED")
+
+
+@pytest.fixture
+def sines(jax):
+    jnp = importlib.import_module("jax.numpy")
+    total = jax.jit(lambda x: jnp.sum(jnp.sin(x)))
+    two = jax.jit(lambda p: jnp.sum(p[0] @ p[1]["b"]))
+    return {
+        "jitted": (total, X),
+        "on an array of JAX": (total, jnp.asarray(X)),
+        "not jitted": (lambda x: jnp.sum(jnp.sin(x)), X),
+        "a rule of its own": (jax.custom_vjp(lambda x: jnp.sum(jnp.sin(x))), X),
+        "trees": (two, [jnp.asarray(X), {"b": X[0]}]),
+        "a value and more": (lambda x: (jnp.sin(x), {"s": jnp.sum(x)}), X),
+        "several values": (jax.jit(lambda x: {"a": jnp.sin(x), "s": jnp.sum(x)}), X),
+        "whole numbers": (jax.jit(lambda x: jnp.sum(x[np.array([0, 1])])), X),
+        "relu at its kink": (jax.jit(jax.nn.relu), np.array([0.0, 1.0, -1.0])),
+    }
+
+
+def test_functions_of_jax(sines):
+    """Jitted or not, on NumPy's arrays or its own, in trees; all in float64."""
+    sines["a rule of its own"][0].defvjp(
+        lambda x: (np.sum(np.sin(x)), x), lambda x, g: (g * np.cos(x),)
+    )
+    for name, (f, x) in sines.items():
+        found = assert_vjp(f, x)
+        assert found, name
+        assert "by JAX" in " ".join(found.message.split())
+
+
+def test_a_wrong_rule_of_jax(jax):
+    """Judged alone, inside another function, and where a gradient is given for its function."""
+    jnp = importlib.import_module("jax.numpy")
+    wrong = jax.custom_vjp(jnp.sin)
+    wrong.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (-g * jnp.cos(x),))
+    for f in (wrong, jax.jit(wrong), lambda x: jnp.sum(wrong(x))):
+        with pytest.raises(GradientError, match=r"d/dx\["):
+            assert_gradient(f, X)
+    total = lambda x: jnp.sum(jnp.sin(x))
+    found = assert_gradient(total, X, gradient=jnp.cos)
+    assert max(off.sensitivity for off in found.judged) < 1e-8  # not that of float32
+    with pytest.raises(GradientError):
+        assert_gradient(total, X, gradient=jax.grad(lambda x: jnp.sum(wrong(x))))
+
+
+def test_lessons_of_jax(jax):
+    """As its tutorials have it: weights in a dict, `jax.grad` itself, a backward in `jnp`."""
+    jnp = importlib.import_module("jax.numpy")
+
+    def loss(p):
+        return jnp.sum(jnp.tanh(X * p["w"]) ** 2) + p["b"] ** 2
+
+    weights = {"w": jnp.asarray(X), "b": jnp.asarray(0.5)}
+    assert assert_gradient(loss, weights, gradient=jax.grad(loss))
+    assert assert_gradient(jax.grad(lambda x: x**3 / 3), 2.0)
+    assert assert_vjp(jnp.sin, lambda c, x: c * jnp.cos(x), jnp.asarray(X))
+    assert assert_vjp(lambda x: jnp.sin(2 * x), lambda c, x: 2 * c * jnp.cos(2 * x), X)
+    with pytest.raises(GradientError, match=r"p\['b'\]"):
+        assert_gradient(loss, weights, gradient=lambda p: {**jax.grad(loss)(p), "b": p["b"]})
+    with pytest.raises(TypeError, match="give the gradients alone"):
+        assert_gradient(loss, weights, gradient=jax.value_and_grad(loss))
+
+
+def test_rules_and_keys_of_jax(jax):
+    """Arguments that a rule holds, keys of random numbers."""
+
+    @functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+    def power(x, n):
+        return x**n
+
+    power.defvjp(lambda x, n: (power(x, n), x), lambda n, x, g: (n * x ** (n - 1) * g,))
+    assert assert_vjp(power, X, 3.0)
+    applied = jax.custom_vjp(lambda f, x: f(x), nondiff_argnums=(0,))
+    applied.defvjp(lambda f, x: (f(x), x), lambda f, x, g: (jax.numpy.cos(x) * g,))
+    assert assert_vjp(applied, jax.numpy.sin, X)
+    assert assert_vjp(functools.partial(applied, jax.numpy.sin), X)
+    kept = lambda x, key: jax.numpy.where(jax.random.bernoulli(key, 0.5, x.shape), 2 * x, 0)
+    for key in (jax.random.PRNGKey(0), jax.random.key(0)):
+        assert assert_gradient(kept, X, key)
 
 
 def lessons_of_torch(torch):
