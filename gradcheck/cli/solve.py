@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Solved = tuple[str, RenderableType, Iterable["Draft"]]
 SOLVE = """gradcheck solve problems/chain-rule.yaml --steps
 gradcheck solve -e 'x^3 + 2sin x' x=2"""
-PICTURES = "Draw recorded series, errors against steps and graphs into DIR."
+PICTURES = "Draw recorded series, errors against steps, kinks and graphs into DIR."
 
 
 @command(epilog=SOLVE)

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from itertools import chain, count
 from pathlib import Path
 
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions.opinion import Case
-from gradcheck.plots.graph import NothingToDraw, make_graph, write_dot
+from gradcheck.plots.graph import NothingToDraw, make_graph, render_graph_file, write_dot
 from gradcheck.problem import Problem
 from gradcheck.training import Reference
 from gradcheck.verdict.consult import Verdict
@@ -71,7 +71,9 @@ def _write_aside(path: Path) -> Iterator[None]:
 def draw_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") -> Iterator[Draft]:
     """The graph of a value, every part's V curve; `name` tells one of several values."""
     title = f"{problem.id}, {name}" if name else problem.id
-    yield "graph.dot", lambda: write_dot(make_graph(f"{title}: the graph", case, problem.program))
+    graph = cache(lambda: make_graph(f"{title}: the graph", case, problem.program))
+    yield "graph.dot", lambda: write_dot(graph())
+    yield "graph.svg", lambda: render_graph_file(graph())
     if has_matplotlib():
         from gradcheck.plots.curves import collect_differences, render_differences  # noqa: PLC0415
 
@@ -85,11 +87,11 @@ def draw_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") ->
 def draw_training(problem: Problem, reference: Reference) -> Iterator[Draft]:
     """The trace of every recorded series; graph and V curves of the first backward call."""
     if has_matplotlib():
-        from gradcheck.plots.curves import render_series  # noqa: PLC0415
+        from gradcheck.plots.curves import collect_series, trace_svg  # noqa: PLC0415
 
-        found = reference.trace.recorded
-        for safe, one in zip(tell_apart(found), found.items(), strict=True):
-            yield f"trace-{safe}.svg", partial(render_series, problem.id, *one)
+        found = list(collect_series(reference))
+        for one, safe in zip(found, tell_apart(one.name for one in found), strict=True):
+            yield f"trace-{safe}.svg", partial(trace_svg, problem.id, one)
     event = next((event for event in reference.events if event.case is not None), None)
     if event is None or event.case is None:
         yield "graph.dot", _refuse

@@ -5,7 +5,7 @@ Of matplotlib figures alone are used, so that nothing of a program's own plots i
 
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -17,20 +17,24 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from gradcheck.errors import GradcheckError
+from gradcheck.mistakes import Mistake
+from gradcheck.mistakes.training import TRAINING
 from gradcheck.opinions.floats.blackbox import on_entry
 from gradcheck.opinions.floats.richardson import evaluate_finite
 from gradcheck.opinions.opinion import Case, Slope
 from gradcheck.plots.graph import NothingToDraw, format_number
-from gradcheck.training import Output
+from gradcheck.training import Output, Reference
+from gradcheck.training.outputs import departs, is_same
 from gradcheck.values import Value
 from gradcheck.verdict.consult import Verdict
 
 Floats = NDArray[np.float64]
+Function = Callable[[float], float]
 
 INCH, WIDE, HIGH, LETTERS = 72.0, 600.0, 360.0, 76
 # Okabe and Ito's colours, which nearly everybody can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9")
-MARKS = "osD^vP"
+GREY, MARKS = "#5F5F5F", "osD^vP"
 LOOK: dict[Value, Value] = {
     "svg.fonttype": "none", "svg.hashsalt": "gradcheck", "font.family": ["sans-serif"],
     "font.sans-serif": ["DejaVu Sans"], "axes.titlesize": 10.0, "figure.titlesize": 11.0,
@@ -62,20 +66,19 @@ def _write_svg(figure: Figure, title: str, *description: str) -> str:
 # -- difference quotients --------------------------------------------------------------------------
 
 DECADES, PER_DECADE = 16, 6
-QUOTIENT = "(f(x + h) − f(x − h)) / 2h"
+QUOTIENTS: dict[str, tuple[str, Callable[[float, float, float, float], float]]] = {
+    "central": ("(f(x + h) − f(x − h)) / 2h", lambda a, here, b, h: (b - a) / (2 * h)),
+    "left": ("(f(x) − f(x − h)) / h", lambda a, here, b, h: (here - a) / h),
+    "right": ("(f(x + h) − f(x)) / h", lambda a, here, b, h: (b - here) / h),
+}
+"""From the values at x - h, x and x + h."""
 
 
 @dataclass(frozen=True, eq=False)
-class Differences:
-    """|quotient - slope| of a part's steepest entry at each step that stays inside the domain.
+class Curve:
+    """|quotient - slope| at each step that stays inside the domain; `hand` says which quotient."""
 
-    `bar` is what is not known of the slope itself.
-    """
-
-    label: str
-    entries: int
-    slope: float
-    bar: float
+    hand: str
     steps: Floats
     errors: Floats
 
@@ -85,26 +88,33 @@ class Differences:
         return float(self.steps[k]), float(self.errors[k])
 
 
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """The curves of a part's steepest entry; `bar` is what is not known of the slope itself."""
+
+    label: str
+    entries: int
+    slope: float
+    bar: float
+    curves: tuple[Curve, ...]
+
+
 def collect_differences(case: Case, verdict: Verdict, part: str) -> Differences:
     """The picture of a part's largest entry; raises NothingToDraw where no slope is known."""
     index = _find_steepest(verdict, part)
     f, x = on_entry(case, part, index)
-    slope = _find_slope(verdict, part, index)
-
-    def value(t: float) -> float:
-        try:
-            return evaluate_finite(f, t)
-        except GradcheckError:  # the program refuses
-            return math.nan
-
+    sides = _find_sides(verdict, part, index)
     steps = max(1.0, abs(x)) * 10.0 ** np.linspace(-DECADES, 0, DECADES * PER_DECADE + 1)
-    found = [(h, (value(x + h) - value(x - h)) / (2 * h)) for h in map(float, steps)]
-    told = [(h, float(abs(arb(q) - slope.mid()).mid())) for h, q in found if math.isfinite(q)]
-    if not told:
-        raise NothingToDraw("the program has no finite value on both sides of the point")
+    found = [_follow_curve(hand, f, x, slope, steps) for hand, slope in sides.items()]
+    if not found[0].steps.size:  # an end of the domain has one side
+        found = [_follow_curve(hand, f, x, sides["central"], steps) for hand in ("left", "right")]
+    curves = tuple(curve for curve in found if curve.steps.size)
+    if not curves:
+        raise NothingToDraw("the program has no finite value around the point")
+    slope = next(iter(sides.values()))
     label = f"{part}[{', '.join(map(str, index))}]" if index else part
     entries = int(np.prod(np.shape(case.inputs[part])))
-    return Differences(label, entries, float(slope.mid()), float(slope.rad()), *np.array(told).T)
+    return Differences(label, entries, float(slope.mid()), float(slope.rad()), curves)
 
 
 def _find_steepest(verdict: Verdict, part: str) -> tuple[int, ...]:
@@ -119,65 +129,118 @@ def _find_steepest(verdict: Verdict, part: str) -> tuple[int, ...]:
     return tuple(int(k) for k in np.unravel_index(np.argmax(known), known.shape))
 
 
-def _find_slope(verdict: Verdict, part: str, index: tuple[int, ...]) -> arb:
+def _find_sides(verdict: Verdict, part: str, index: tuple[int, ...]) -> dict[str, arb]:
     seen = verdict.opinions["differences"]
     slope = seen.slopes.get((part, index), Slope("smooth", math.nan, math.nan))
+    if slope.kind == "kink":
+        return {"left": arb(slope.left), "right": arb(slope.right)}
     known = [verdict.parts[part].gradient, seen.gradients.get(part)]
     balls = (estimate.balls[index] for estimate in known if estimate is not None)
-    ball: arb | None = next((ball for ball in balls if ball.is_finite()), None)
-    if ball is None or slope.kind not in ("smooth", "unresolved"):
-        raise NothingToDraw(slope.detail or "there is no finite slope on both sides")
-    return ball
+    ball = next((ball for ball in balls if ball.is_finite()), None)
+    if ball is None or slope.kind not in ("smooth", "unresolved", "one-sided"):
+        raise NothingToDraw(slope.detail or "there is no finite slope")
+    return {"central": ball}
+
+
+def _follow_curve(hand: str, f: Function, x: float, slope: arb, steps: Floats) -> Curve:
+    """The error at every step; the steps that leave the domain are left out."""
+    quotient = QUOTIENTS[hand][1]
+
+    def value(t: float) -> float:
+        try:
+            return evaluate_finite(f, t)
+        except GradcheckError:  # the program refuses
+            return math.nan
+
+    here = value(x)
+    found = [(h, quotient(value(x - h), here, value(x + h), h)) for h in map(float, steps)]
+    told = [(h, float(abs(arb(q) - slope.mid()).mid())) for h, q in found if math.isfinite(q)]
+    return Curve(hand, *np.array(told).reshape(-1, 2).T)
 
 
 def find_floor(found: Differences) -> float:
     """A power of ten below everything that is not zero; zeros are drawn there."""
-    least = min((e for e in found.errors.tolist() if e > 0), default=1e-16)
+    least = min((e for c in found.curves for e in c.errors.tolist() if e > 0), default=1e-16)
     return float(10.0 ** (math.ceil(math.log10(least)) - 2))
 
 
 def render_differences(problem: str, found: Differences) -> str:
     which = f", the steepest of {found.entries} entries" if found.entries > 1 else ""
     heading = f"{problem}: difference quotients for d/d{found.label}{which}"
+    said = [f"The slope is {format_number(found.slope)}"]
     floor = find_floor(found)
-    step, error = (format_number(each, 2) for each in found.best)
-    words = f"{QUOTIENT}: best {error} at h = {step}"
     with _open_figure(heading) as figure:
         axes = figure.subplots()
         axes.set(xlabel="step h", ylabel="error of the slope, |quotient − slope|")
-        errors = np.maximum(found.errors, floor)
-        axes.loglog(found.steps, errors, color=COLOURS[0], marker="o", ms=3, lw=1.0, label=words)
+        for curve, colour, mark in zip(found.curves, COLOURS, MARKS, strict=False):
+            step, error = (format_number(each, 2) for each in curve.best)
+            words = f"{QUOTIENTS[curve.hand][0]}: best {error} at h = {step}"
+            errors = np.maximum(curve.errors, floor)
+            axes.loglog(curve.steps, errors, color=colour, marker=mark, ms=3, lw=1.0, label=words)
+            said.append(f"{curve.hand} difference {words}")
         axes.set_ylim(floor / 2, None)
         figure.legend(loc="outside lower left")
-        slope = f"The slope is {format_number(found.slope)}"
-        return _write_svg(figure, heading, slope, f"central difference {words}")
+        return _write_svg(figure, heading, *said)
 
 
 # -- recorded series -------------------------------------------------------------------------------
 
 ENTRIES = 6  # of arrays with more entries the 2-norm is drawn
 CALLS = "calls of record(), counted from 0"
+UNCHANGED = "no mistake of the training loop that gradcheck knows changes it"
 
 
-def render_series(problem: str, name: str, series: Output) -> str:
-    """What `record(name=...)` noted, call by call, as SVG.
+@dataclass(frozen=True, eq=False)
+class Series:
+    """What `record(name=...)` noted, call by call; and with the first mistake that changes it."""
+
+    name: str
+    right: Output
+    mistake: Mistake | None = None
+    wrong: Output = None
+
+
+def collect_series(reference: Reference) -> Iterator[Series]:
+    made = [r for row in TRAINING for r in reference.make(row)]
+    for name, right in reference.trace.recorded.items():
+        wrong = (r for r in made if not is_same(r.recorded.get(name), right))
+        first = next(wrong, None)
+        more = () if first is None else (first.mistake, first.recorded.get(name))
+        yield Series(name, right, *more)
+
+
+def trace_svg(problem: str, series: Series) -> str:
+    """A series as SVG: the run as it is, and beside it the one with the mistake, on one scale.
 
     Raises NothingToDraw where its entries are not alike numbers.
     """
-    heading, lines = f"{problem}: the recorded series {name}", _split_lines(name, series)
+    heading = f"{problem}: the recorded series {series.name}"
+    right, parting = _split_lines(series.name, series.right), departs(series.wrong, series.right)
+    runs = {"the program as it is" + f"\n{UNCHANGED}" * (series.mistake is None): right}
+    if series.mistake is not None:
+        at = "" if parting is None else f"parts at call {parting} "
+        title = f"with the mistake {series.mistake.id}\n{at}(dotted: as it is)"
+        runs[title] = _split_lines(series.name, series.wrong)
     with _open_figure(heading) as figure:
-        axes: Value = figure.subplots()
-        axes.set(xlabel=CALLS)
-        axes.xaxis.get_major_locator().set_params(integer=True)
-        for (label, line), colour, mark in zip(lines.items(), COLOURS, MARKS, strict=False):
-            axes.plot(line, color=colour, marker=mark, label=label)
-        norm = f"{name}: 2-norm of its {np.asarray(series)[0].size} entries"
-        axes.set_ylabel(f"entries of {name}" if len(lines) > 1 else next(iter(lines)) or norm)
-        if spans_decades([*lines.values()]):
-            axes.set_yscale("log")
-        if len(lines) > 1:
-            figure.legend(loc="outside lower center")
-        return _write_svg(figure, heading)
+        rows: Value = figure.subplots(1, len(runs), sharex=True, sharey=True, squeeze=False)
+        for axes, (title, lines) in zip(rows[0], runs.items(), strict=True):
+            axes.set(title=title, xlabel=CALLS)
+            axes.xaxis.get_major_locator().set_params(integer=True)
+            for values in right.values() if lines is not right else ():
+                axes.plot(values, color=GREY, lw=1.2, ls=":")
+            for (label, line), colour, mark in zip(lines.items(), COLOURS, MARKS, strict=False):
+                axes.plot(line, color=colour, marker=mark, label=label)
+            if parting is not None:
+                axes.axvline(parting, color="#000000", lw=1.0, ls="--")
+        several = len(right) > 1
+        size = np.asarray(series.right)[0].size
+        norm = f"{series.name}: 2-norm of its {size} entries"
+        rows[0][0].set_ylabel(f"entries of {series.name}" if several else next(iter(right)) or norm)
+        if spans_decades([values for lines in runs.values() for values in lines.values()]):
+            rows[0][0].set_yscale("log")
+        if several:
+            figure.legend(*rows[0][0].get_legend_handles_labels(), loc="outside lower center")
+        return _write_svg(figure, heading, *(title.replace("\n", ". ") for title in runs))
 
 
 def _split_lines(name: str, value: Output) -> dict[str, Floats]:

@@ -1,7 +1,6 @@
-"""A tape as a graph: nodes with values and gradients, edges with local derivatives.
+"""A tape as a graph: nodes with values and gradients, edges with local derivatives; DOT and SVG.
 
-A file is DOT. The picture of a page has levels from the leaves down to the value, placed by one
-sweep.
+The picture has levels from the leaves down to the value, placed by one sweep.
 """
 
 import ast
@@ -219,6 +218,22 @@ SCALE = 1.25  # pixels of a page for a point: letters are then nearly as large a
 SIZE = 9.0
 LETTER, LINE, PAD = 0.602 * SIZE, 1.35 * SIZE, 5.0  # of a typewriter's font
 LANE, GAP, DOWN, MARGIN, ARROW, ROUND = 6.0, 12.0, 40.0, 14.0, 6.0, 6
+HEAD, HEAD_LETTER, LETTERS = 18.0, 6.5, 85  # of the texts above it
+STYLE = """
+svg { background: #fff; }
+text { font: 9px "DejaVu Sans Mono", monospace; }
+.name { font-weight: 700; }
+.head { font: 700 11px "DejaVu Sans", sans-serif; }
+.note { font: 9.5px "DejaVu Sans", sans-serif; }
+.factor { paint-order: stroke; stroke: #fff; stroke-width: 4px; }
+rect { stroke-width: 1.2; }
+.leaf { fill: #fdebd0; stroke: #d55e00; }
+.node { fill: #e3eef7; stroke: #0072b2; }
+.value { stroke-width: 2.4; }
+.edge { fill: none; stroke: #5f5f5f; stroke-width: 1.1; }
+.tip { fill: #5f5f5f; }
+"""
+
 Place = str | tuple[str, int]
 """What takes room in a level: a node, or the lane of one on its way down to where it is used."""
 
@@ -291,27 +306,45 @@ def render_graph(graph: Graph) -> str:
     """The picture as an `svg` element of a page, with its words for those who listen."""
     body, width, height = _draw(graph)
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width * SCALE:.0f}"'
-    words = f'role="img" aria-label="{_describe(graph)}"'
+    words = f'role="img" aria-label="{_describe(graph).removeprefix(". ")}"'
     return f'<svg class="graph" {size} {words}>{body}</svg>'
+
+
+def render_graph_file(graph: Graph) -> str:
+    """The picture as a file of its own, with its title, words and look."""
+    body, width, height = _draw(graph)
+    size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}pt"'
+    told = f"<title>{escape(graph.heading)}</title><desc>{_describe(graph)}</desc>"
+    xmlns = 'xmlns="http://www.w3.org/2000/svg"'
+    return f"<svg {xmlns} {size}>{told}<style>{STYLE}</style>{body}</svg>\n"
 
 
 def _describe(graph: Graph) -> str:
     nodes = ["; ".join([*heading_lines(v), *list_lines(graph, v)]) for v in graph.vertices]
-    return escape(". ".join(nodes))
+    return escape(". ".join([graph.heading, *nodes]))
 
 
 def _draw(graph: Graph) -> tuple[str, float, float]:
-    """Edges, and above them the boxes; width and height."""
+    """Texts, edges, and above them the boxes; width and height.
+
+    A page around it tells how it is to be read; where it has a heading, it does so itself.
+    """
     sizes = {vertex.key: _measure(graph, vertex) for vertex in graph.vertices}
     layout = lay_out(graph, {key: wide for key, (wide, _) in sizes.items()}, PAGE - 2 * MARGIN)
-    width, top = layout.width + 2 * MARGIN, MARGIN
-    middle = {p: MARGIN + x for p, x in layout.across.items()}
+    told = [graph.heading, *textwrap.wrap(" ".join(list_remarks(graph)), LETTERS)]
+    told = told if graph.heading else []
+    width = max([layout.width, *(len(line) * HEAD_LETTER for line in told)]) + 2 * MARGIN
+    body, top = list[str](), MARGIN
+    for line in told:
+        body.append(_draw_text(MARGIN, top + HEAD / 2, line, "note" if body else "head", "start"))
+        top += HEAD
+    middle = {p: (width - layout.width) / 2 + x for p, x in layout.across.items()}
     bands = []
     for places in layout.levels:
         height = max((sizes[p][1] for p in places if isinstance(p, str)), default=0.0)
         bands.append((top, top + height))
         top += height + DOWN
-    body = [*_draw_edges(graph, layout, middle, bands, sizes)]
+    body += _draw_edges(graph, layout, middle, bands, sizes)
     for vertex in graph.vertices:
         wide, high = sizes[vertex.key]
         corner = middle[vertex.key] - wide / 2, bands[layout.level[vertex.key]][0]
@@ -371,6 +404,6 @@ def _draw_box(
         yield _draw_text(x + width / 2, y + PAD + (k + 0.5) * LINE, line, kind)
 
 
-def _draw_text(x: float, y: float, words: str, kind: str) -> str:
-    place = f'x="{x:.1f}" y="{y + 0.32 * LINE:.1f}" text-anchor="middle"'
+def _draw_text(x: float, y: float, words: str, kind: str, anchor: str = "middle") -> str:
+    place = f'x="{x:.1f}" y="{y + 0.32 * LINE:.1f}" text-anchor="{anchor}"'
     return f'<text class="{kind}" {place}>{escape(words)}</text>'

@@ -61,6 +61,7 @@ class Replay:
     values: Mapping[str, Output]
     entries: Sequence[LedgerEntry]
     places: tuple[Span, ...]
+    recorded: Mapping[str, Output]
 
 
 def _make_hypothesis(fits: Sequence[Replay]) -> Hypothesis:
@@ -126,7 +127,8 @@ class Reference:
                 of_loss = row.operand is not None
                 spans = [given.loss if of_loss else place for given, place in verbs.differed]
                 places = dict.fromkeys(find_statement(self.problem.program, span) for span in spans)
-                made.append(Replay(row, scope, found.values, found.entries, tuple(places)))
+                own = found.values, found.entries, tuple(places), found.recorded
+                made.append(Replay(row, scope, *own))
         return made
 
     @cached_property

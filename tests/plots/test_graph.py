@@ -19,7 +19,7 @@ from gradcheck.plots.graph import (
     lay_out,
     list_lines,
     quote,
-    render_graph,
+    render_graph_file,
     write_dot,
 )
 from tests.support.commands import CHAIN
@@ -175,7 +175,7 @@ def test_layers_go_down_and_nothing_overlaps(found):
 
 def test_the_picture_has_every_box_and_arrow():
     """Six boxes, five arrows with their factors, on a page that is wide enough."""
-    drawn = render_graph(graph(CHAIN))
+    drawn = render_graph_file(graph(CHAIN))
     assert drawn.count("<rect") == 6
     assert drawn.count('class="tip"') == drawn.count('class="factor"') == 5
     assert "loss = y**2" in drawn

@@ -3,7 +3,13 @@
 import xml.etree.ElementTree as ET
 
 from gradcheck.opinions.opinion import Case
-from gradcheck.plots.curves import Differences, collect_differences, render_series
+from gradcheck.plots.curves import (
+    Differences,
+    Series,
+    collect_differences,
+    collect_series,
+    trace_svg,
+)
 from gradcheck.plots.graph import Graph, make_graph
 from gradcheck.problem.draw import draw_given_point
 from gradcheck.problem.load import load_text
@@ -20,9 +26,12 @@ def problem(text: str) -> Problem:
     return load_text(text).problems[0]
 
 
-def drawn(text: str, name: str) -> tuple[str, ...]:
-    series = run_and_judge(problem(text)).trace.recorded[name]
-    svg = ET.fromstring(render_series("p", name, series))
+def recorded(text: str) -> dict[str, Series]:
+    return {each.name: each for each in collect_series(run_and_judge(problem(text)))}
+
+
+def traced(text: str, name: str) -> tuple[str, ...]:
+    svg = ET.fromstring(trace_svg("p", recorded(text)[name]))
     return tuple(t.text or "" for t in svg.iter(f"{SVG}text"))
 
 
