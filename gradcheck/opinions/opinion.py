@@ -246,8 +246,8 @@ class Opinion:
     """A value and a gradient by input name, with error bars; or the reason for abstaining.
 
     `slopes` names the entries (input, index) that are not smooth; `directions` replaces
-    `gradients` where there are too many entries to look at one by one. `path` is what
-    was compared on the way to the closed form.
+    `gradients` where there are too many entries to look at one by one. The closed form's `end` is
+    the number of the line that was differentiated, `path` what was compared on the way to it.
     """
 
     name: str
@@ -259,6 +259,7 @@ class Opinion:
     closed: Params = field(default_factory=dict)
     conditions: tuple[str, ...] = ()
     path: Sequence[tuple[Symbolic, int]] = ()
+    end: Symbolic | None = None
     ties: int = 0
     method: str = ""
 

@@ -130,6 +130,7 @@ def _form(
             closed=closed,
             conditions=conditions,
             path=path if write else (),
+            end=end if write and isinstance(end, Symbolic) else None,
             ties=RUN.ties,
         )
 

@@ -484,3 +484,21 @@ def knots(kinks: tuple[float, ...] | str) -> Iterator[Routine]:
     else:
         for kink in kinks:
             yield lambda x, *_, kink=kink: x - kink
+
+
+def edges(row: Op) -> Iterator[tuple[int, float]]:
+    """Where an op's domain ends and where it has kinks: an argument's number, and its value."""
+    several = (row.domain,) if isinstance(row.domain, Interval) else row.domain
+    for i, interval in enumerate(several):
+        yield from ((i, bound) for bound in interval if float(bound).is_integer())
+    if not isinstance(row.kinks, str):
+        yield from ((0, kink) for kink in row.kinks)
+
+
+ENDLESS = (
+    dict.fromkeys(("tan", "sec"), "cos({}) != 0")
+    | dict.fromkeys(("csc", "cot"), "sin({}) != 0")
+    | dict.fromkeys(("floor", "ceil", "trunc"), "{} is no whole number")
+    | dict.fromkeys(("gamma", "loggamma", "digamma"), "{} is not 0, -1, -2, ...")
+)
+"""Rows with poles or jumps without end, and the condition under which there is none."""

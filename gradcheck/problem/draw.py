@@ -179,7 +179,7 @@ def _look(problem: Problem, point: Point, *, write: bool) -> tuple[Path, Opinion
         return ((), None) if not found.abstains and _is_finite(found) else None
     if found.ties or not _is_finite(found):
         return None
-    return found.conditions, replace(found, conditions=(), path=())
+    return found.conditions, replace(found, conditions=(), path=(), end=None)
 
 
 def draw_decimals(rng: np.random.Generator, scale: Scale, shape: tuple[int, ...]) -> Array:

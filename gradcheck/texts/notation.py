@@ -25,6 +25,7 @@ COMMANDS = {word: rf"\{word}" for word in WORDS.split()} | {
 }
 """What LaTeX has a command for."""
 BREAK = r" \\ "  # between the rows of cases
+BETWEEN = re.compile("(, | or | and )")  # conditions
 LONGEST = 1_000  # characters: beyond, a formula is no picture anybody reads
 PREFIX = "cotangent_of_"  # before the name of a value: its cotangent's
 
@@ -310,8 +311,10 @@ def write_path(found: PathForm) -> str:
     text = write_latex(found.text)
     if not text or not found.where:
         return text
-    pieces = (write_latex(piece) or rf"\text{{{piece}}}" for piece in found.where.split(", "))
-    return text + r"\text{  for }" + r"\text{, }".join(pieces)
+    words = BETWEEN.split(found.where)
+    formulas = ("" if k % 2 else write_latex(piece) for k, piece in enumerate(words))
+    said = (formula or rf"\text{{{piece}}}" for formula, piece in zip(formulas, words, strict=True))
+    return text + r"\text{  for }" + "".join(said)
 
 
 # -- trees of NumPy's text -------------------------------------------------------------------------

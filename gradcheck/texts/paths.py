@@ -1,15 +1,18 @@
-"""The derivative by a number as the formula of the path taken, and what was compared on it."""
+"""The derivative by a number as the formula of the path taken, and what has to hold for that."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 
 import numpy as np
 import sympy
+from flint import arb
 
 from gradcheck.errors import GradcheckError
-from gradcheck.numbers.closed import leave_hard_open, spell
-from gradcheck.numbers.symbolic import write_out
+from gradcheck.numbers.closed import compile_closed, leave_hard_open, spell
+from gradcheck.numbers.symbolic import Symbolic, number, trace_line, write_out
 from gradcheck.opinions.limits import READABLE
 from gradcheck.opinions.opinion import Opinion
+from gradcheck.ops.row import ENDLESS, edges
 from gradcheck.problem.record import Point, Problem
 from gradcheck.texts import PathForm
 from gradcheck.texts.rewriting import LEAST, find_shortest, restrict_to_polynomials
@@ -17,6 +20,7 @@ from gradcheck.verdict.consult import Verdict
 
 Relation = tuple[sympy.Expr, str]
 TURNED = {">": "<", "<": ">"}
+TOGETHER = restrict_to_polynomials(sympy.together)
 
 
 def write_path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[str, PathForm]:
@@ -44,7 +48,8 @@ def write_path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[s
 
 @leave_hard_open()
 def write_conditions(closed: Opinion) -> str:
-    """The comparisons of the path."""
+    """The comparisons of the path, and the ends of the domains of its ops."""
+    nodes = [] if closed.end is None else trace_line([closed.end])
     written = ((write_out(difference, READABLE), sign) for difference, sign in closed.path)
     try:
         relations = [
@@ -52,12 +57,14 @@ def write_conditions(closed: Opinion) -> str:
             for expr, sign in written
             if expr is not None and not expr.has(sympy.floor, sympy.ceiling)
         ]
-        return ", ".join(_describe_relations(relations))
+        return ", ".join(
+            _describe_relations([*relations, *find_domain(nodes)], list_endless(nodes))
+        )
     except (GradcheckError, ArithmeticError, ValueError, NotImplementedError):  # no words for it
         return ""
 
 
-def _describe_relations(relations: Iterable[Relation]) -> Iterator[str]:
+def _describe_relations(relations: Iterable[Relation], words: Iterable[str]) -> Iterator[str]:
     """Relations to zero in words of the inputs, those of one number as its bounds."""
     bounds: dict[sympy.Symbol, dict[str, list[sympy.Rational]]] = {}
     others: dict[str, None] = {}
@@ -76,19 +83,22 @@ def _describe_relations(relations: Iterable[Relation]) -> Iterator[str]:
         bounds.setdefault(symbol, {}).setdefault(turned, []).append(-rest / slope)
     for symbol, known in bounds.items():
         yield from _write_interval(symbol, known)
-    yield from others
+    yield from dict.fromkeys([*others, *words])
 
 
 def _write_interval(
     symbol: sympy.Symbol, known: Mapping[str, list[sympy.Rational]]
 ) -> Iterator[str]:
-    """`0 < x < 1`, and `x = 1` where that was compared."""
+    """`0 < x < 1`, and the places between that are left out."""
     low, high = max(known.get(">", []), default=None), min(known.get("<", []), default=None)
     if low is not None and high is None:
         yield f"{symbol} > {low}"
     elif high is not None:
         yield f"{symbol} < {high}" if low is None else f"{low} < {symbol} < {high}"
-    yield from (f"{symbol} = {at}" for at in dict.fromkeys(known.get("=", [])))
+    for sign in ("=", "!="):
+        for at in dict.fromkeys(known.get(sign, [])):
+            if (low is None or at > low) and (high is None or at < high):
+                yield f"{symbol} {sign} {at}"
 
 
 def _write_relation(expr: sympy.Expr, sign: str) -> str:
@@ -100,3 +110,79 @@ def _write_relation(expr: sympy.Expr, sign: str) -> str:
         left, right = right, left
         sign = TURNED.get(sign, sign)
     return f"{spell(left)} {sign} {spell(right)}"
+
+
+def find_domain(nodes: Iterable[Symbolic]) -> Iterator[Relation]:
+    """What has to hold for the value to exist, op by op, as relations to zero."""
+    for node in nodes:
+        row = node.row
+        if row is None or row.undefined is None:
+            continue
+        exponent = make_argument(node, 1) if row.name == "power" else None
+        whole = exponent is not None and exponent.is_Integer
+        if exponent is not None and whole and exponent >= 0:
+            continue  # a polynomial
+        for i, bound in edges(row):
+            arg = make_argument(node, i)
+            if arg is None or not arg.free_symbols:
+                continue
+            at_bound = [arb(bound) if k == i else arb(1) for k in range(len(node.args))]
+            inner = arg - number(Fraction(bound))
+            sign = find_sign(inner) or find_sign(TOGETHER(inner))
+            if sign in ("+", "-") or (sign == "0+" and not row.undefined(*at_bound)):
+                continue
+            given = node.args[i]
+            above = (given.value if type(given) is Symbolic else given) >= bound
+            poles = row.name in ("divide", "reciprocal") or whole
+            yield inner, "!=" if poles else ">" if above else "<"
+
+
+ODD = ("sinh", "tanh", "asinh", "atan", "erf")  # of the sign of their argument
+
+
+def find_sign(expr: sympy.Expr) -> str:
+    """Say "+", "0+" (not negative), "0-" or "-" where every real number inside gives that, else "".
+
+    From the outermost operations alone, in one walk: SymPy asks of real and imaginary parts, and
+    of `tanh` inside of powers takes minutes.
+    """
+    if expr.is_number:
+        value = compile_closed((), expr)()
+        return "+" if value > 0 else "-" if value < 0 else "0+" * (expr == 0)
+    if expr.is_Add or expr.is_Mul:
+        signs = [find_sign(part) for part in expr.args]
+        if "" in signs:
+            return ""
+        if expr.is_Mul:
+            zero = "0" * any(sign[0] == "0" for sign in signs)
+            return zero + "+-"[sum(sign[-1] == "-" for sign in signs) % 2]
+        if len({sign[-1] for sign in signs}) > 1:
+            return ""
+        return min(signs, key=len)
+    if expr.is_Pow:
+        base = find_sign(expr.base)
+        if expr.exp.is_Integer and expr.exp % 2 == 0:
+            return "+" if base in ("+", "-") else "0+" if expr.exp > 0 else ""
+        return base if base == "+" or (base == "0+" and expr.exp.is_positive) else ""
+    name = str(expr.func)
+    if name in ("exp", "cosh", "sech", "erfc", "Abs"):
+        known = name != "Abs" or find_sign(expr.args[0]) in ("+", "-")
+        return "+" if known else "0+"
+    return find_sign(expr.args[0]) if name in ODD else ""
+
+
+def list_endless(nodes: Iterable[Symbolic]) -> Iterator[str]:
+    """Conditions without end, `cos(x) != 0`."""
+    for node in nodes:
+        words = "" if node.row is None else ENDLESS.get(node.row.name, "")
+        arg = make_argument(node, 0) if words else None
+        if arg is not None and arg.free_symbols:
+            yield words.format(spell(arg))
+
+
+def make_argument(node: Symbolic, i: int) -> sympy.Expr | None:
+    """An op's argument as a formula; None where it is too long."""
+    if i >= len(node.args):
+        return None
+    arg = node.args[i]
+    return write_out(arg, READABLE) if type(arg) is Symbolic else number(arg)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import sympy
 import yaml
 
 from gradcheck.problem import load_text
@@ -10,7 +11,7 @@ from gradcheck.problem.draw import draw_given_point
 from gradcheck.report.figures import to_mathml
 from gradcheck.texts import PathForm
 from gradcheck.texts.notation import write_path
-from gradcheck.texts.paths import write_path_forms
+from gradcheck.texts.paths import find_sign, write_path_forms
 from gradcheck.verdict.consult import consult
 
 BY_HAND = yaml.safe_load(Path(__file__).with_name("paths.yaml").read_text())
@@ -31,8 +32,37 @@ def shown(form):
 
 @pytest.mark.parametrize(("program", "x", "said"), BY_HAND)
 def test_a_derivative_is_said_with_what_it_hangs_on(program, x, said):
-    """As by hand, on the side of a comparison on which the point lies."""
+    """As by hand, on the side of an edge on which the point lies."""
     assert shown(found(program, x=x)["x"]) == said
+
+
+x, y = sympy.symbols("x y", real=True)
+TOWER = (sympy.atan(sympy.tanh((abs(x) + 1) ** x)) + 1) ** (x * y - (x / 7 + 3) ** 20)
+SIGNS = {
+    "+": (
+        1 + x**2,
+        (1 + x**2) ** y,
+        1 / (1 + sympy.exp(-x)),
+        sympy.sqrt(2) * x**2 + sympy.log(2),
+        sympy.tanh(TOWER),
+        sympy.sech(x) + sympy.erfc(y),
+    ),
+    "0+": (x**2, (x**2 + y**2) ** sympy.Rational(3, 2), sympy.S.Zero, abs(x - 1) * y**2),
+    "-": (-(x**2) - 1, sympy.tanh(-1 - x**2)),
+    "0-": (-abs(x), -(x**2) * sympy.cosh(y)),
+    "": (x, 1 / x**2, sympy.E**2 - x**2, x * sympy.exp(x)),
+}
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_a_sign_is_what_the_outermost_operations_give(sign):
+    """What SymPy says of it, which takes minutes for the tower: here it is one walk."""
+    for expr in SIGNS[sign]:
+        assert find_sign(expr) == sign
+        if not expr.has(TOWER):
+            at = [float(expr.subs({x: a, y: b})) for a in (-1.5, 0.3) for b in (0.7, -2)]
+            assert sign != "+" or min(at) > 0
+            assert sign != "0+" or min(at) >= 0
 
 
 ENDLESS = (
@@ -63,8 +93,8 @@ def test_an_input_called_e_is_not_the_constant():
 def test_of_several_numbers_the_path_is_said():
     """Where an edge hangs on other numbers, too, it is a relation between them."""
     said = found("log(w*x) + maximum(x, w)", x=2.0, w=3.0)
-    assert shown(said["x"]) == "1/x  for x < w"
-    assert shown(said["w"]) == "1 + 1/w  for x < w"
+    assert shown(said["x"]) == "1/x  for x < w, w*x > 0"
+    assert shown(said["w"]) == "1 + 1/w  for x < w, w*x > 0"
 
 
 def test_a_path_is_set_in_every_notation():
