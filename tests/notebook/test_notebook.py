@@ -1,13 +1,17 @@
-"""Notebooks, in an IPython shell of their own: magics, and how answers are shown."""
+"""Notebooks, in an IPython shell of their own: magics, and how objects are shown."""
 
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
-from gradcheck.grading.key import find_variant
+from gradcheck import check, tensor
+from gradcheck.diagnosis import explain
+from gradcheck.grading.key import find_variant, make_key
 from gradcheck.notebook.magic import NotebookPractice
 from gradcheck.problem import load
+from gradcheck.problem.load import make_question
 from tests.support.sets import set_of
 from tests.support.shipped import FOLDER
 
@@ -41,6 +45,34 @@ def magic(shell, words):
 
 def cell(shell, name, text):
     return shell.run_cell_magic("gradcheck", name, text)
+
+
+def test_a_tensor_is_shown_with_its_gradient(shell):
+    x = tensor([[1.0, 2.5], [3.0, 4e-9]], requires_grad=True)
+    y = (x**2).sum()
+    y.backward()
+    assert "tensor([[2." in text_of(shown(shell, x))
+    rows = [e.text for e in shown(shell, y).iter("code")]
+    assert rows == ["tensor(16.2500, grad_fn=<SumBackward0>)", "SumBackward0"]
+
+
+def test_a_check_is_shown_with_its_closed_form(shell):
+    result = check(lambda x: x**3 + np.sin(x), 0.5)
+    page = shown(shell, result)
+    assert "passed" in text_of(page)
+    assert list(page.iter("msup"))
+    assert "agreed/dx1.62758" in text_of(shown(shell, result.verdicts[0]))
+    several = check(lambda x, y: x @ x * y, np.ones(3), 0.5)
+    assert "passed" in text_of(shown(shell, several))
+
+
+def test_a_diagnosis_is_shown_in_words(shell):
+    """2x cos(x^2) with the inner derivative lost."""
+    ready = make_key(make_question("sin(x**2)", ["x=0.9"]))
+    at = [np.asarray(np.cos(float(p["x"].item()) ** 2)) for p in ready.points[:4]]
+    text = text_of(shown(shell, explain(ready.mistaken, "x", at)))
+    assert "missing-inner-derivative" in text
+    assert "unique" in text
 
 
 def test_a_cell_is_judged_as_on_the_page(shell):
