@@ -67,11 +67,11 @@ class Latex:
     rank: Rank
 
     def write(self, text: str) -> str:
-        """A formula as LaTeX, without dollars; empty where it is none."""
+        """NumPy text in LaTeX; as it came where it cannot be read."""
         try:
-            return self.of(parse_formula(text))[0] if len(text) <= LONGEST else ""
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return ""
+            return self.of(parse_formula(text))[0]
+        except (SyntaxError, ValueError, RecursionError):
+            return text
 
     def of(self, tree: ast.expr) -> Written:
         """A tree, and how tightly its text binds."""
@@ -303,7 +303,17 @@ def _count_axes(tree: ast.expr) -> int:
     return 0
 
 
-write_latex = Picture(_count_axes).write
+PICTURE = Picture(_count_axes)
+
+
+def write_latex(text: str) -> str:
+    """A formula as LaTeX, without dollars; empty where it is none."""
+    if len(text) > LONGEST:
+        return ""
+    try:
+        return PICTURE.of(parse_formula(text))[0]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
 
 
 def write_path(found: PathForm) -> str:

@@ -88,6 +88,11 @@ class JudgedPass:
         """What the pass is called, counted as a reader does."""
         return f"backward call {self.call.number + 1}"
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables that it is differentiated by."""
+        return () if self.case is None else self.case.wrt
+
     @cached_property
     def written(self) -> Verdict:
         """The verdict with the closed forms written out."""
