@@ -17,7 +17,7 @@ from gradcheck.problem import Problem, is_training
 from gradcheck.problem.draw import check_value, draw_given_point
 from gradcheck.problem.load import make_question
 from gradcheck.problem.record import Point
-from gradcheck.report.verdicts import dump_line, render_problem, write_summary
+from gradcheck.report.verdicts import NOT_SHOWN, dump_line, render_problem, write_summary
 from gradcheck.texts import Formulas
 from gradcheck.verdict.consult import Verdict, consult
 
@@ -154,7 +154,7 @@ def _solve(problem: Problem, with_steps: bool, entries: bool, as_json: bool, dra
     try:
         forms = _write_forms(problem, point, verdict)
     except OutOfBudget:  # of what is shown, which never ends what is judged
-        forms = Formulas()
+        forms = NOT_SHOWN
     if as_json:
         shown: RenderableType = dump_line(problem, point, verdict, forms)
     else:
@@ -188,7 +188,7 @@ def _consult(problem: Problem, point: Point, case: Case) -> Verdict:
 def _write_forms(problem: Problem, point: Point, verdict: Verdict) -> Formulas:
     """The gradients as formulas where all agree; of single numbers with what they hang on."""
     if verdict.verdict != "agree":
-        return Formulas()
+        return NOT_SHOWN
     if all(i.shape == () for i in problem.inputs.values()):
         from gradcheck.texts.paths import write_path_forms  # noqa: PLC0415
 

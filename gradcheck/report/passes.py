@@ -1,7 +1,8 @@
 """What `gradcheck solve` says of passes back: a script's by their lines, a program's by number."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +22,21 @@ from gradcheck.report.verdicts import (
     dump_part,
     format_place,
     list_suspect,
+    render_gradients,
     render_head,
     write_summary,
 )
 from gradcheck.scripts import Ended, ScriptJudgement
 from gradcheck.training import Reference, to_json
-from gradcheck.verdict.consult import Verdict
 from gradcheck.verdict.passes import JudgedPass
 
 DRAWN = "random numbers are drawn by gradcheck's own generator: they are not PyTorch's"
 THEIRS = "what went back is not the gradient of what went forward"
-MOST_EVENTS = 12
-WRITTEN = 3  # passes whose gradients are written out unasked
-FEW_ENTRIES, LONGEST = 3, 60  # closed forms of an array; their characters
+MOST_EVENTS, FEW_EVENTS = 12, 2
+FEW_ENTRIES = 3  # of an array whose closed forms are written unasked
 MOST_LINES = 60
 MOST_REASONS = 12
-HEADS = ("pass back", "value", "by", "verdict")
+WRITTEN_LINES = 3  # of a script, whose gradients are written out
 VERBS = {"add": "adds", "clear": "cleared", "step": "steps"}
 
 
@@ -56,35 +56,8 @@ def _list_reasons(label: str, judged: JudgedPass) -> Iterator[str]:
     yield from (f"{label}: {note}" for note in judged.verdict.notes)
 
 
-def _add_row(
-    table: TextTable, label: str, same: Sequence[JudgedPass], value: Any, more: str = ""
-) -> None:
-    """One pass, or those of one line: the value, the variables, the gravest verdict."""
-    said = max(same, key=lambda each: each.gravity).verdict.verdict
-    names = list(dict.fromkeys(name for each in same for name in each.call.names.values()))
-    by = ", ".join(names[:4]) + (f", {len(names) - 4} more" if len(names) > 4 else "")
-    shown = "" if value is None else _format_short(value, 10)
-    table.add(label, shown, by, Text.assemble((said, STYLES[said]), (more, "dim")))
-
-
-def _show_gradients(passes: Iterable[tuple[str, Verdict]]) -> TextTable:
-    """What passes brought to each variable, and closed forms where they are short."""
-    table = TextTable(("gradient", "value", "closed form"))
-    for label, verdict in passes:
-        opinions = verdict.opinions
-        for name, part in verdict.parts.items():
-            if part.gradient is None:
-                continue
-            shown, own = _format_short(part.gradient.value), opinions["reverse"].gradients.get(name)
-            if part.verdict == "dissent" and own is not None:
-                shown += f", not {_format_short(own.value)}"
-            form = opinions["symbolic"].closed.get(name)
-            forms = np.ravel([] if form is None or part.verdict == "kink" else form)
-            text = ", ".join(map(str, forms[: FEW_ENTRIES + 1]))
-            text = text if len(forms) == 1 else f"[{text}]"
-            written = 0 < len(forms) <= FEW_ENTRIES and len(text) <= LONGEST
-            table.add(f"{label}, {name}", shown, text if written else "")
-    return table
+def _list_odd(judged: Sequence[JudgedPass]) -> list[JudgedPass]:
+    return [each for each in judged if each.verdict.verdict != "agree"]
 
 
 def _format_short(value: Any, digits: int = 6) -> str:
@@ -117,25 +90,50 @@ def render_script(
     if not found.judged:
         return Text("the script never goes back: there is nothing to judge", style="dim")
     said = find_verdict(found, error)
-    table, lines = TextTable(HEADS), dict[int, list[JudgedPass]]()
-    for judged in found.judged:
-        lines.setdefault(judged.call.place, []).append(judged)
-    for line, same in sorted(lines.items()):
-        text = source[line - 1].strip() if 0 < line <= len(source) else ""
-        value, calls = same[0].verdict.value, found.calls[line]
-        more = f"  ({len(same)} of {calls} judged)" if calls > len(same) else ""
-        _add_row(table, f"line {line}  {text[:40]}", same, value and value.value, more)
-    first = [(f"line {line}", same[0].verdict) for line, same in lines.items()]
-    tables = (table, _show_gradients(first[:WRITTEN]))
-    blocks = [indent(each, 2) for each in tables if each.rows]
+    lines = [next(same) for _, same in groupby(found.judged, lambda each: each.call.place)]
+    tables = [_show_gradients(judged) for judged in lines[:WRITTEN_LINES]]
+    blocks = [indent(table, 2) for table in (_render_lines(source, found), *tables) if table.rows]
     words = MEANINGS[said] if said != "dissent" else THEIRS
     words = f"every pass back that was judged: {words}" if said == "agree" else words
     return Group(Text(file.name, style="bold"), *blocks, *_conclude(said, words, _open(found)))
 
 
+def _render_lines(source: Sequence[str], found: ScriptJudgement) -> TextTable:
+    table = TextTable(("line", "", "value", "by", "verdict"))
+    for line in sorted({judged.call.place for judged in found.judged}):
+        same = [judged for judged in found.judged if judged.call.place == line]
+        worst = max(same, key=lambda each: list(MEANINGS).index(each.verdict.verdict))
+        said = Text(worst.verdict.verdict, style=STYLES[worst.verdict.verdict])
+        if found.calls[line] > len(same):
+            said.append(f"  ({len(same)} of {found.calls[line]} judged)", style="dim")
+        text = source[line - 1].strip() if 0 < line <= len(source) else ""
+        names = list(dict.fromkeys(name for each in same for name in each.call.names.values()))
+        by = ", ".join(names[:4]) + (f", {len(names) - 4} more" if len(names) > 4 else "")
+        value = same[0].verdict.value
+        table.add(
+            str(line), text[:40], "" if value is None else _format_short(value.value), by, said
+        )
+    return table
+
+
+def _show_gradients(judged: JudgedPass) -> TextTable:
+    opinions = judged.verdict.opinions
+    table = TextTable((f"line {judged.call.place}", "gradient", "closed form"))
+    for name, part in judged.verdict.parts.items():
+        if part.gradient is None:
+            continue
+        shown, own = _format_short(part.gradient.value), opinions["reverse"].gradients.get(name)
+        if part.verdict == "dissent" and own is not None:
+            shown += f", not {_format_short(own.value)}"
+        form = opinions["symbolic"].closed.get(name) if "symbolic" in opinions else None
+        alone = np.ravel([] if form is None or part.verdict == "kink" else form)
+        table.add(name, shown, str(alone[0]) if len(alone) == 1 else "")
+    return table
+
+
 def _open(found: ScriptJudgement) -> Iterator[str]:
     """Why passes are not agreed, or not what came; how many were not looked at."""
-    odd = [each for each in found.judged if each.gravity or each.call.hooked]
+    odd = [each for each in found.judged if each.verdict.verdict != "agree" or each.call.hooked]
     told = dict.fromkeys(w for each in odd for w in _list_reasons(f"line {each.call.place}", each))
     yield from list(told)[:MOST_REASONS]
     if left := sum(found.calls.values()) - len(found.judged):
@@ -169,8 +167,9 @@ def render_training(problem: Problem, reference: Reference, with_steps: bool) ->
     blocks = [render_head(problem)]
     if events:
         blocks.append(indent(_render_events(reference), 2))
-    first = events[: MOST_EVENTS if with_steps else WRITTEN]
-    blocks.append(indent(_show_gradients((each.label, each.written) for each in first), 2))
+    if with_steps or len(events) <= MOST_EVENTS:
+        told = (MOST_EVENTS, SHOWN_ENTRIES) if with_steps else (FEW_EVENTS, FEW_ENTRIES)
+        blocks += _render_gradients(reference, *told)
     if with_steps:
         blocks.append(indent(_render_ledger(reference), 2))
     asked = {k: v for k, v in reference.trace.values.items() if k != ERROR or v is not None}
@@ -188,16 +187,29 @@ def render_training(problem: Problem, reference: Reference, with_steps: bool) ->
 
 def _render_events(reference: Reference) -> RenderableType:
     """A row an event: what it starts from, and the verdict; of very many the suspicious ones."""
-    table = TextTable(HEADS)
+    table = TextTable(("event", "value", "by the leaves", "verdict"))
     several = len(reference.events) > MOST_EVENTS
-    listed = [e for e in reference.events if e.gravity or not several]
+    listed = _list_odd(reference.events) if several else reference.events
     for event in listed[:MOST_EVENTS]:
-        _add_row(table, event.label, [event], reference.trace.calls[event.call.number].value)
+        said = event.verdict.verdict
+        value = _format_short(reference.trace.calls[event.call.number].value, 10)
+        table.add(event.label, value, ", ".join(event.names) or "-", Text(said, STYLES[said]))
     table.count_more(len(listed) - MOST_EVENTS)
     if not several:
         return table
     summary = write_summary([e.verdict.verdict for e in reference.events], "backward calls")
     return Group(summary, table) if listed else summary
+
+
+def _render_gradients(reference: Reference, most: int, written: int) -> Iterator[RenderableType]:
+    """What each of the first events gives to its leaves: its opinions, closed forms."""
+    for judged in reference.events[:most]:
+        verdict = judged.written
+        sampled = any(opinion.directions for opinion in verdict.opinions.values())
+        if judged.case is not None and verdict.opinions and not sampled:
+            shapes = {name: np.shape(judged.case.inputs[name]) for name in judged.names}
+            yield Text(f"  {judged.label}", style="dim")
+            yield from render_gradients(verdict, shapes, written=written)
 
 
 def _render_ledger(reference: Reference) -> TextTable:
@@ -214,7 +226,7 @@ def _render_ledger(reference: Reference) -> TextTable:
 
 def _list_remarks(problem: Problem, reference: Reference) -> Iterator[str]:
     """Why an event is not agreed, its suspect, and PyTorch's warnings."""
-    for event in [each for each in reference.events if each.gravity][:MOST_EVENTS]:
+    for event in _list_odd(reference.events)[:MOST_EVENTS]:
         yield from _list_reasons(event.label, event)
         yield from list_suspect(problem, event.verdict)
     if reference.trace.drawn:

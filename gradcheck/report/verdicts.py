@@ -52,6 +52,8 @@ MEANINGS = {
 }
 ENTRIES = 12
 READABLE = 150
+NO_TEXTS: Mapping[str, str] = {}
+NOT_SHOWN = Formulas()
 
 
 def _explain_verdict(verdict: Verdict) -> str:
@@ -82,16 +84,7 @@ def render_problem(
     if value is not None and np.ndim(value) == 0:
         blocks.append(Text(f"  value  {plain(float(value))}"))
     shapes = _find_shapes(problem, verdict)
-    tensors = {name: shapes[name] for name in verdict.parts if shapes.get(name)}
-    rows = make_opinions_table(verdict, shapes, tensors)
-    shown: list[RenderableType] = [rows] if rows.rows else []
-    if tensors:
-        shown.append(Gradients(verdict, tensors, forms.texts, STYLES, entries))
-    for name, found in forms.paths.items():
-        where = f"  for {found.where}" if found.where else ""
-        shown.append(Text(f"{name_derivative(name)} = {found.text}{where}"))
-    shown += write_closed_forms(verdict, {**forms.texts, **dict.fromkeys(forms.paths, "")})
-    blocks += [indent(each, 2) for each in shown]
+    blocks += render_gradients(verdict, shapes, forms, entries)
     blocks += [indent(line, 2) for line in _list_findings(problem, verdict)]
     if steps is not None:
         blocks.append(indent(steps, 2))
@@ -112,6 +105,30 @@ def _find_shapes(problem: Problem, verdict: Verdict) -> dict[str, tuple[int, ...
         return shapes
     known = {name: part.gradient for name, part in verdict.parts.items()}
     return shapes | {name: g.shape for name, g in known.items() if g is not None}
+
+
+def render_gradients(
+    verdict: Verdict,
+    shapes: Mapping[str, tuple[int, ...]],
+    forms: Formulas = NOT_SHOWN,
+    entries: bool = False,
+    written: int = SHOWN_ENTRIES,
+) -> Iterator[RenderableType]:
+    """A row of opinions for a number or an entry not agreed, a line for an array, closed forms.
+
+    Arrays of up to `written` entries have their closed forms entry by entry.
+    """
+    tensors = {name: shapes[name] for name in verdict.parts if shapes.get(name)}
+    rows = make_opinions_table(verdict, shapes, tensors)
+    if rows.rows:
+        yield indent(rows, 2)
+    if tensors:
+        yield indent(Gradients(verdict, tensors, forms.texts, STYLES, entries), 2)
+    for name, found in forms.paths.items():
+        where = f"  for {found.where}" if found.where else ""
+        yield indent(Text(f"{name_derivative(name)} = {found.text}{where}"), 2)
+    known = {**forms.texts, **dict.fromkeys(forms.paths, "")}
+    yield from (indent(line, 2) for line in write_closed_forms(verdict, known, written))
 
 
 def render_head(problem: Problem) -> RenderableType:
@@ -176,8 +193,10 @@ def _format_between(interval: tuple[float, float]) -> str:
     return f"[{', '.join(map(plain, interval))}]"
 
 
-def write_closed_forms(verdict: Verdict, forms: Mapping[str, str]) -> list[RenderableType]:
-    """The closed forms of short arrays, but of `forms`; with the conditions of the path."""
+def write_closed_forms(
+    verdict: Verdict, forms: Mapping[str, str] = NO_TEXTS, most: int = SHOWN_ENTRIES
+) -> list[RenderableType]:
+    """The closed forms of up to `most` entries, but of `forms`; with the conditions of the path."""
     from gradcheck.numbers.closed import spell  # noqa: PLC0415 - both load SymPy
     from gradcheck.texts.rewriting import find_shortest  # noqa: PLC0415
 
@@ -188,7 +207,7 @@ def write_closed_forms(verdict: Verdict, forms: Mapping[str, str]) -> list[Rende
         part = verdict.parts[name].gradient if name in verdict.parts else None
         if form is None and name not in forms and part is not None and part.shape == ():
             found.append(Text(f"{name_derivative(name)} {TOO_LONG}", style="dim"))
-        if form is None or np.size(form) > SHOWN_ENTRIES or name in forms:
+        if form is None or np.size(form) > most or name in forms:
             continue
         entries = np.asarray(form, dtype=object)
         for index in np.ndindex(entries.shape):
@@ -251,7 +270,7 @@ def write_summary(verdicts: Sequence[str], what: str = "problems") -> Text:
     return Text(f"{len(verdicts)} {what}: {words}")
 
 
-def dump_line(problem: Problem, point: Point, verdict: Verdict, forms: Formulas) -> str:
+def dump_line(problem: Problem, point: Point, verdict: Verdict, forms: Formulas = NOT_SHOWN) -> str:
     """The contract's line of `solve --json`."""
     value = nest(_find_value(problem, point, verdict))
     line: dict[str, Any] = {"problem": problem.id, "verdict": verdict.verdict, "value": value}
