@@ -19,9 +19,9 @@ from gradcheck.problem import Problem
 from gradcheck.problem.draw import draw_given_point
 from gradcheck.problem.load import make_question
 from gradcheck.report.figures import SHOWN_ENTRIES, format_value, plain
-from gradcheck.report.tables import list_entries, put_behind
-from gradcheck.texts.forms import write_matrix_forms
-from gradcheck.texts.notation import PREFIX
+from gradcheck.report.tables import is_in_signs, list_entries, put_behind, write_legend
+from gradcheck.texts.forms import write_formulas
+from gradcheck.texts.notation import PREFIX, Notation
 from gradcheck.texts.rewriting import find_shortest
 from gradcheck.texts.steps import ChainStep, Steps, derive
 from gradcheck.verdict.consult import consult
@@ -37,21 +37,40 @@ def render_steps(steps: Steps) -> RenderableType:
 
 @dataclass(frozen=True)
 class ChainRule:
-    """The chain rule on arrays, from the value down: each gradient of those before it."""
+    """The chain rule on arrays, from the value down: each gradient of those before it.
+
+    In signs on a terminal, as NumPy's text in a pipe; the numbers below.
+    """
 
     steps: Steps
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
-        end, width = f"d{self.steps.end}/d", options.max_width
+        signs = is_in_signs(console)
+        taken = {step.name for step in (*self.steps.backward, *self.steps.forward)}
+        end = self.steps.end if self.steps.end != "value" or "L" in taken else "L"
+        notation = Notation(self.steps.axes, self.steps.sizes, end) if signs else None
         yield Text(DOWN.format("chain rule"), style="dim")
         for step in self.steps.backward:
+            yield from self._step(step, notation, options.max_width)
+        if notation is not None and notation.sizes:
+            yield Text.assemble("  ", write_legend(notation))
+
+    def _step(
+        self, step: ChainStep, notation: Notation | None, width: int
+    ) -> Iterator[RenderableType]:
+        if notation is None:
+            end = f"d{self.steps.end}/d"
+            text, name = step.text.replace(PREFIX, end), f"{end}{step.name}"
             shape = "x".join(map(str, step.value.shape))
-            head = Text.assemble("  ", (end + step.name, "bold"), f" ({shape})" if shape else "")
-            yield from put_behind(head, f" = {step.text.replace(PREFIX, end)}", width)
-            for line in list_entries(step.value, width - 6):
-                yield Text(f"      {line}", style="dim")
+        else:
+            text, name = notation.write(step.text), notation.name(PREFIX + step.name)
+            shape = "×".join(map(str, step.value.shape))
+        head = Text.assemble("  ", (name, "bold"), f" ({shape})" if shape else "")
+        yield from put_behind(head, f" = {text}", width)
+        for line in list_entries(step.value, width - 6):
+            yield Text(f"      {line}", style="dim")
 
 
 UP, DOWN = "the values, from the inputs up", "the {}, from the value down"
@@ -140,7 +159,7 @@ def _solve_arrays(problem: Problem) -> Solution | None:
     verdict = consult(problem.case(point), write=False)
     if verdict.verdict != "agree":
         return None
-    texts = write_matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
+    texts = write_formulas(problem, point, verdict.opinions["reverse"].gradients).texts
     return Solution([(name, texts[name]) for name in problem.wrt if name in texts])
 
 

@@ -1,6 +1,7 @@
 """Tables that fit their screen; the gradients of arrays, a line each, and their entries."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,21 +11,27 @@ from rich.table import Table
 from rich.text import Text
 
 from gradcheck.report.figures import format_bar, plain
+from gradcheck.texts import Formulas, PathForm
+from gradcheck.texts.notation import Notation
 from gradcheck.values import Array
 from gradcheck.verdict.consult import PartVerdict, Verdict
 
 MOST, EDGE = 8, 3  # rows and columns that are shown, of larger arrays at either end
 BUDGET = 24  # lines of entries under one problem; beyond, the lines alone fill a screen
 DIGITS, LOOKED_AT = 5, 1_000  # of a number; entries that say how wide a column is
+SIGNS = (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("-", "−"))
 
 
 @dataclass(frozen=True)
 class Gradients:
-    """What is said of every array's gradient, with its form; `all_entries` shows every entry."""
+    """What is said of every array's gradient; on a terminal in signs, in a pipe in NumPy's text.
+
+    `all_entries` shows every entry, however many there are.
+    """
 
     verdict: Verdict
     shapes: Mapping[str, tuple[int, ...]]
-    forms: Mapping[str, str]
+    forms: Formulas
     styles: Mapping[str, str]
     all_entries: bool = False
 
@@ -32,6 +39,8 @@ class Gradients:
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         """A line or two a tensor, and its entries where there is room for all of them."""
+        signs = is_in_signs(console)
+        notation = Notation(self.forms.axes, self.forms.sizes) if signs else None
         width = options.max_width
         parts = [self.verdict.parts[name] for name in self.shapes]
         blocks = {
@@ -41,21 +50,27 @@ class Gradients:
         }
         shown = self.all_entries or sum(map(len, blocks.values())) <= BUDGET
         for part in parts:
-            yield from self._line(part, width)
+            yield from self._line(part, notation, width)
             if shown:
                 yield from (Text(f"    {line}", style="dim") for line in blocks.get(part.name, ()))
-        if not shown:
-            yield Text("every entry: --entries", style="dim")
+        notes = [write_legend(notation)] if notation is not None and notation.sizes else []
+        notes += [] if shown else [Text("every entry: --entries", style="dim")]
+        if notes:
+            yield Text("; ", style="dim").join(notes)
 
-    def _line(self, part: PartVerdict, width: int) -> Iterator[RenderableType]:
-        shape = "x".join(map(str, self.shapes[part.name])) or "scalar"
-        line = Text.assemble((name_derivative(part.name), "bold"), f"  {shape}")
+    def _line(
+        self, part: PartVerdict, notation: Notation | None, width: int
+    ) -> Iterator[RenderableType]:
+        times = "x" if notation is None else "×"
+        shape = times.join(map(str, self.shapes[part.name])) or "scalar"
+        line = Text.assemble((_label(part.name, notation), "bold"), f"  {shape}")
         if part.gradient is not None and part.gradient.finite:
             norm = plain(float(np.linalg.norm(part.gradient.value)), 6)
             line.append(f"  norm {norm}")
             line.append(f"  {format_bar(self._find_widest(part.name))}", style="dim")
         line.append(f"  {part.verdict}", style=self.styles[part.verdict])
-        text = self.forms.get(part.name, "")
+        text = self.forms.texts.get(part.name, "")
+        text = text if notation is None else self.forms.signs.get(part.name, text)
         yield from put_behind(line, text and f"  = {text}", width - 2)
 
     def _find_widest(self, name: str) -> float:
@@ -65,12 +80,53 @@ class Gradients:
         return max((float(np.max(error, initial=0.0)) for error in known), default=np.inf)
 
 
-def name_derivative(part: str) -> str:
-    """`d/dx`; of a block `x.y` of second derivatives `d2/dx dy`, or `d2/dx2` where it is `x.x`."""
+def name_derivative(part: str, sign: str = "d", name: Callable[[str], str] = str) -> str:
+    """`d/dx`; of a block `x.y` of second derivatives `d²/dx dy`, or `d2/dx2` where it is `x.x`."""
     first, _, second = part.partition(".")
     if not second or second == "grad":
-        return f"d/d{part}"
-    return f"d2/d{first}2" if first == second else f"d2/d{first} d{second}"
+        return f"{sign}/{sign}{name(part)}"
+    high = "²" if sign == "∂" else "2"
+    if first == second:
+        return f"{sign}{high}/{sign}{name(first)}{high}"
+    return f"{sign}{high}/{sign}{name(first)} {sign}{name(second)}"
+
+
+def is_in_signs(console: Console) -> bool:
+    """Whether mathematics is shown in signs: on a terminal that has them."""
+    return console.is_terminal and "utf" in console.encoding.lower()
+
+
+def write_legend(notation: Notation) -> Text:
+    """What `n` stands for."""
+    words = dict.fromkeys(notation.sizes.values())
+    sizes = [next(s for s, each in notation.sizes.items() if each == letter) for letter in words]
+    pairs = (f"{letter} = {size}" for letter, size in zip(words, sizes, strict=True))
+    return Text(", ".join(pairs), style="dim")
+
+
+@dataclass(frozen=True)
+class FormulaLine:
+    """A closed form of a single number: in signs on a terminal, as SymPy has it in a pipe."""
+
+    label: str
+    found: PathForm
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        text, where = self.found.text, self.found.where
+        if is_in_signs(console):
+            text, where = Notation({}).write(text), _format_condition(where)
+        yield Text(f"{self.label} = {text}{where and f'  for {where}'}")
+
+
+def _format_condition(text: str) -> str:
+    """`x > 0` in the signs that people write."""
+    for plain_sign, sign in SIGNS:
+        text = text.replace(plain_sign, sign)
+    return re.sub(r"sqrt\((\w+)\)", r"√\1", text).replace("*", "·")
+
+
+def _label(name: str, notation: Notation | None) -> str:
+    return name_derivative(name) if notation is None else name_derivative(name, "∂", notation.name)
 
 
 def list_entries(values: Array, width: int, everything: bool = False) -> list[str]:

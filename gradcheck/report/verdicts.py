@@ -22,7 +22,7 @@ from gradcheck.report.figures import (
     plain,
     to_mathml,
 )
-from gradcheck.report.tables import Gradients, TextTable, indent, name_derivative
+from gradcheck.report.tables import FormulaLine, Gradients, TextTable, indent, name_derivative
 from gradcheck.texts import Formulas, PathForm
 from gradcheck.texts.notation import write_path
 from gradcheck.verdict.consult import Entry, Verdict
@@ -123,10 +123,9 @@ def render_gradients(
     if rows.rows:
         yield indent(rows, 2)
     if tensors:
-        yield indent(Gradients(verdict, tensors, forms.texts, STYLES, entries), 2)
+        yield indent(Gradients(verdict, tensors, forms, STYLES, entries), 2)
     for name, found in forms.paths.items():
-        where = f"  for {found.where}" if found.where else ""
-        yield indent(Text(f"{name_derivative(name)} = {found.text}{where}"), 2)
+        yield indent(FormulaLine(name_derivative(name), found), 2)
     known = {**forms.texts, **dict.fromkeys(forms.paths, "")}
     yield from (indent(line, 2) for line in write_closed_forms(verdict, known, written))
 
@@ -218,7 +217,7 @@ def write_closed_forms(
                 continue
             written = spell(find_shortest(entries[index]))
             if len(written) <= READABLE or not index:
-                found.append(Text(f"{label} = {written}"))
+                found.append(FormulaLine(label, PathForm(written)))
     if opinion.conditions and (found or any(forms.values())):
         found.append(Text(f"where {', '.join(opinion.conditions[:6])}", style="dim"))
     return found

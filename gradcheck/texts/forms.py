@@ -2,7 +2,7 @@
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -13,6 +13,7 @@ import numpy as np
 import sympy
 
 from gradcheck.answers import read_formula
+from gradcheck.answers.tree import find_rows
 from gradcheck.engine.tape import Node, Step, Verbs
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import GradcheckError, TextError
@@ -46,7 +47,7 @@ from gradcheck.texts.entries import (
     pick_entries,
     turn_round,
 )
-from gradcheck.texts.notation import PREFIX, Latex, parse_formula
+from gradcheck.texts.notation import PREFIX, TEX, Notation, list_sizes, parse_formula
 from gradcheck.texts.rules import PullSite, add_up, fit_form, make_value, pull_form
 from gradcheck.texts.writer import ADD, count_text, write
 from gradcheck.values import Array, Params, Value
@@ -325,24 +326,36 @@ def _read_fraction(value: float) -> Fraction:
 
 
 def write_formulas(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> Formulas:
-    """The forms that can be trusted; in LaTeX where that is read as what it says."""
+    """The forms that can be trusted, in each notation in which they are read as what they say."""
     texts, here = _trust(problem, point, judged)
-    if here is None:
+    if not texts or here is None:
         return Formulas()
     arrays = {name: np.asarray(value) for name, value in here.values.items()}
+    axes = {name: array.ndim for name, array in arrays.items()}
+    sizes = name_sizes(texts.values(), {name: array.shape for name, array in arrays.items()})
 
-    def rank(tree: ast.expr) -> int:
-        found = evaluate_text(ast.unparse(tree), arrays)
-        return 0 if found is None else found.ndim
+    def keep(notation: Notation) -> dict[str, str]:
+        kept = {}
+        for part, text in texts.items():
+            written = notation.write(text)
+            with suppress(TextError):  # not read at all
+                read = read_formula(written, names=arrays, functions=FORMULAS.functions).understood
+                if read == text or gives(read, arrays, judged[part]):
+                    kept[part] = written
+        return kept
 
-    latex = {}
-    for part, text in texts.items():
-        written = Latex(rank).write(text)
-        with suppress(TextError):  # not read at all
-            read = read_formula(written, names=arrays, functions=FORMULAS.functions).understood
-            if read == text or gives(read, arrays, judged[part]):
-                latex[part] = written
-    return Formulas(texts, latex)
+    signs, latex = keep(Notation(axes, sizes)), keep(Notation(axes, spelling=TEX))
+    return Formulas(texts, signs, latex, axes, sizes)
+
+
+def name_sizes(texts: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
+    """The sizes in texts that an `n` in an answer is read as, with that letter."""
+    usual = find_rows(shapes)
+    if usual is None or "n" in map(str.casefold, shapes):
+        return {}
+    names = {size: size.removesuffix(".shape[0]") for size in list_sizes(texts)}
+    rows = shapes[usual][0]
+    return {size: "n" for size, name in names.items() if size != name and shapes[name][0] == rows}
 
 
 def write_matrix_forms(

@@ -1,13 +1,14 @@
-"""Closed forms in LaTeX, from NumPy's tree.
+"""Closed forms as people write them: NumPy's tree in Unicode for a terminal, and in LaTeX.
 
-A product of vectors with a matrix on the right is turned (`r @ X` is `X^T r`), as columns are what
-people write.
+`X.T @ (R * (1 - H**2))` reads `Xᵀ(R ⊙ (1 − H²))`. A product of vectors with a matrix on the right
+is turned (`r @ X` is `Xᵀ r`), as columns are what people write. What has no sign of its own stays
+a call.
 """
 
 import ast
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from gradcheck.answers.tokens import GREEK as LETTERS
@@ -15,10 +16,11 @@ from gradcheck.language import parse_python
 from gradcheck.texts import PathForm
 
 UNARY_SIGN, SUM, ENTRYWISE, PRODUCT, POWER, ATOM = range(6)
-GREEK = {word for word in LETTERS.values() if word.islower()} | {"lamda"}
+GREEK = {word: each for each, word in reversed(LETTERS.items()) if word.islower()} | {"lamda": "λ"}
+HIGH = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 WORD = re.compile(r"([A-Za-z]+)_?(\d*)")
-COMPARED = {ast.Gt: ">", ast.GtE: r"\ge", ast.Lt: "<", ast.LtE: r"\le", ast.Eq: "=",
-            ast.NotEq: r"\ne"}  # fmt: skip
+COMPARED = {ast.Gt: ">", ast.GtE: "≥", ast.Lt: "<", ast.LtE: "≤", ast.Eq: "=", ast.NotEq: "≠"}
 WORDS = "exp sin cos tan sec csc cot arcsin arccos arctan sinh cosh tanh coth det max min"
 COMMANDS = {word: rf"\{word}" for word in WORDS.split()} | {
     **{"log": r"\ln", "log2": r"\log_{2}", "log10": r"\log_{10}", "sigmoid": r"\sigma"}
@@ -27,26 +29,40 @@ COMMANDS = {word: rf"\{word}" for word in WORDS.split()} | {
 BREAK = r" \\ "  # between the rows of cases
 BETWEEN = re.compile("(, | or | and )")  # conditions
 LONGEST = 1_000  # characters: beyond, a formula is no picture anybody reads
-PREFIX = "cotangent_of_"  # before the name of a value: its cotangent's
 
 Written = tuple[str, int]  # the text, and how tightly it binds
-Rank = Callable[[ast.expr], int]
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How signs, names and calls are spelled; `plain` is for what stays as NumPy has it."""
+
+    signs: Mapping[str, str]
+    name: Callable[[str, str], str]
+    word: Callable[[str], str]
+    function: Callable[[str], str]
+    plain: Callable[[str], str]
+
+    def say(self, sign: str, *parts: str) -> str:
+        """A sign as it is spelled, around its parts."""
+        return self.signs.get(sign, sign).format(*parts)
+
+
+UNICODE = Spelling(
+    {
+        "-": "−", "numbers": " · ", "()": "({})", "[]": "[{}]", "norm": "‖{}‖", "abs": "|{}|",
+        "T": "{}ᵀ", "inv": "{}⁻¹", "inv T": "{}⁻ᵀ", "power": "{}^{}", "sqrt": "√{}", "/": "{}/{}",
+        "slope": "∂{}/∂{}",
+    },
+    name=lambda letters, low: GREEK.get(letters, letters) + low.translate(LOW),
+    word=str,
+    function=lambda name: "σ" if name == "sigmoid" else name,
+    plain=str,
+)  # fmt: skip
 
 
 def _escape(text: str) -> str:
     return text.replace("_", r"\_")
-
-
-def _bracket(text: str) -> str:
-    return rf"\left({text}\right)"
-
-
-def _divide(top: str, bottom: str) -> str:
-    return rf"\frac{{{top}}}{{{bottom}}}"
-
-
-def _write_function(name: str) -> str:
-    return COMMANDS.get(name, rf"\operatorname{{{_escape(name)}}}")
 
 
 def _write_letters(letters: str, low: str) -> str:
@@ -57,24 +73,54 @@ def _write_letters(letters: str, low: str) -> str:
     return f"{letters}_{{{low}}}" if low else letters
 
 
-@dataclass(frozen=True)
-class Latex:
-    """A formula of arrays; `rank` counts the axes of what a tree stands for.
+def _set_subscript(word: str) -> str:
+    head, _, below = word.partition("_")
+    if not head or not below:
+        return _write_letters(word, "")
+    return _write_letters(head, below if below.isdigit() else _write_letters(below, ""))
 
-    What has no sign of its own stays as NumPy has it.
+
+TEX = Spelling(
+    {
+        "numbers": r"\,", "()": r"\left({}\right)", "[]": r"\left[{}\right]", "⊙": r"\odot",
+        "norm": r"\left\|{}\right\|", "abs": r"\left|{}\right|", "T": r"{}^{{\top}}", "·": r"\cdot",
+        "inv": "{}^{{-1}}", "inv T": r"{}^{{-\top}}", "power": "{}^{{{}}}", "sqrt": r"\sqrt{{{}}}",
+        "/": r"\frac{{{}}}{{{}}}", "slope": r"\frac{{\partial {}}}{{\partial {}}}", "≥": r"\ge",
+        "≤": r"\le", "≠": r"\ne",
+    },
+    name=_write_letters,
+    word=lambda name: rf"\mathit{{{_escape(name)}}}",
+    function=lambda name: COMMANDS.get(name, rf"\operatorname{{{_escape(name)}}}"),
+    plain=lambda text: rf"\texttt{{{_escape(text)}}}",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a formula is written; `axes` has the number of axes of every name.
+
+    `sizes` are letters that stand for sizes (`X.shape[0]`), `end` is what is differentiated.
     """
 
-    rank: Rank
+    axes: Mapping[str, int]
+    sizes: Mapping[str, str] = field(default_factory=dict)
+    end: str = "L"
+    spelling: Spelling = UNICODE
 
     def write(self, text: str) -> str:
-        """NumPy text in LaTeX; as it came where it cannot be read."""
+        """NumPy text in this notation; as it came where it cannot be read."""
         try:
             return self.of(parse_formula(text))[0]
         except (SyntaxError, ValueError, RecursionError):
             return text
 
+    @property
+    def tex(self) -> bool:
+        return self.spelling is not UNICODE
+
     def of(self, tree: ast.expr) -> Written:
         """A tree, and how tightly its text binds."""
+        say = self.spelling.say
         match tree:
             case ast.Name(name):
                 return self.name(name), ATOM
@@ -83,108 +129,111 @@ class Latex:
             case ast.BinOp(op=ast.Mult() | ast.Div() | ast.MatMult()):
                 negative, rest = split_sign(tree)
                 text, binding = self._chain(rest)
-                return ("-" + text, UNARY_SIGN) if negative else (text, binding)
+                return (say("-") + text, UNARY_SIGN) if negative else (text, binding)
             case ast.BinOp(left, ast.Add() | ast.Sub() as op, right):
                 negative, rest = split_sign(right)
-                sign = "-" if isinstance(op, ast.Sub) != negative else "+"
+                sign = say("-") if isinstance(op, ast.Sub) != negative else "+"
                 return f"{self._in(left, UNARY_SIGN)} {sign} {self._in(rest, ENTRYWISE)}", SUM
             case ast.BinOp(base, ast.Pow(), to):
-                return f"{self._in(base, ATOM)}^{{{self._in(to, 0)}}}", POWER
+                return self._power(base, to)
             case ast.UnaryOp(ast.USub() | ast.UAdd() as op, inner):
-                sign = "-" if isinstance(op, ast.USub) else "+"
+                sign = say("-") if isinstance(op, ast.USub) else "+"
                 return sign + self._in(inner, PRODUCT), UNARY_SIGN
+            case _ if self.sizes and is_size(tree) and ast.unparse(tree) in self.sizes:
+                return self.sizes[ast.unparse(tree)], ATOM
             case ast.Attribute(ast.Call(ast.Name("inv"), [matrix]), "T"):
-                return rf"{self._in(matrix, ATOM)}^{{-\top}}", POWER
+                return say("inv T", self._in(matrix, ATOM)), POWER
             case ast.Attribute(inner, "T"):
-                return rf"{self._in(inner, ATOM)}^{{\top}}", POWER
+                return say("T", self._in(inner, ATOM)), POWER
             case ast.Call(ast.Name(name), args, words) if len(args) <= 2 - bool(words):
                 return self._call(name, args, words)
             case ast.Compare(left, [op], [right]) if type(op) in COMPARED:
-                return rf"\left[{self._compare(left, op, right)}\right]", ATOM
+                return say("[]", self._compare(left, op, right)), ATOM
             case ast.Subscript(inner, ast.Tuple() as places):
-                index = self.plain(f"[{ast.unparse(places)[1:-1]}]")
+                index = self.spelling.plain(f"[{ast.unparse(places)[1:-1]}]")
                 return self._before_index(inner) + index, ATOM
         binding = SUM if isinstance(tree, ast.BinOp) else ATOM
-        return self.plain(ast.unparse(tree)), binding
-
-    def name(self, name: str) -> str:
-        found = WORD.fullmatch(name)
-        return _write_letters(found[1], found[2]) if found else self.word(name)
-
-    def word(self, name: str) -> str:
-        return rf"\mathit{{{_escape(name)}}}"
-
-    def plain(self, text: str) -> str:
-        return rf"\texttt{{{_escape(text)}}}"
+        return self.spelling.plain(ast.unparse(tree)), binding
 
     def _in(self, tree: ast.expr, binding: int) -> str:
         text, own = self.of(tree)
-        return text if own >= binding else _bracket(text)
+        return text if own >= binding else self.spelling.say("()", text)
 
     def _compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
-        return f"{self._in(left, SUM)} {COMPARED[type(op)]} {self._in(right, SUM)}"
+        sign = self.spelling.say(COMPARED[type(op)])
+        return f"{self._in(left, SUM)} {sign} {self._in(right, SUM)}"
 
     def _before_index(self, inner: ast.expr) -> str:
         match inner:
             case ast.Compare(left, [op], [right]) if type(op) in COMPARED:
-                return _bracket(self._compare(left, op, right))
+                return self.spelling.say("()", self._compare(left, op, right))
         return self._in(inner, ATOM)
 
     # -- products ----------------------------------------------------------------------------------
 
     def _chain(self, tree: ast.expr) -> Written:
         """A product: its numbers first, then what has axes, entry by entry."""
-        above, below = split_factors(tree, self.rank)
+        above, below = split_factors(tree, self.axes)
+        (numbers, arrays), (under, dividing) = map(self._by_rank, (above, below))
         match above, below:
             case [ast.BinOp(left, ast.MatMult(), right)], []:
                 return self._product(left, right), PRODUCT
-        (numbers, arrays), (under, dividing) = map(self._by_rank, (above, below))
         if not arrays and not dividing:
             return self._over(numbers, under)
         body, binding = self._entrywise(arrays, dividing)
         if not numbers and not under:
             return body, binding
-        body = body if binding >= PRODUCT else _bracket(body)
+        body = body if binding >= PRODUCT else self.spelling.say("()", body)
         if not numbers:
-            low = self._row(under, POWER)
-            return f"{body}/{low if len(under) == 1 else _bracket(low)}", PRODUCT
+            return f"{body}/{self._below(under)}", PRODUCT
         plain = len(numbers) == 1 and isinstance(numbers[0], ast.Constant) and not under
-        return self._over(numbers, under)[0] + ("" if plain else r" \cdot ") + body, PRODUCT
+        gap = (" " if body[0] == "(" else "") if plain else f" {self.spelling.say('·')} "
+        return self._over(numbers, under)[0] + gap + body, PRODUCT
 
     def _by_rank(self, given: list[ast.expr]) -> tuple[list[ast.expr], list[ast.expr]]:
         sides: tuple[list[ast.expr], list[ast.expr]] = [], []
         for each in given:
-            sides[self.rank(each) > 0].append(each)
+            sides[rank(each, self.axes) > 0].append(each)
         return sides
 
     def _over(self, above: list[ast.expr], below: list[ast.expr]) -> Written:
-        if below:
-            return _divide(self._row(above, 0) if above else "1", self._row(below, 0)), POWER
-        if not above:
-            return "1", PRODUCT
-        return self._row(above), self.of(above[0])[1] if len(above) == 1 else PRODUCT
+        top = self._row(above, 0 if self.tex and below else PRODUCT) if above else "1"
+        if not below:
+            return top, self.of(above[0])[1] if len(above) == 1 else PRODUCT
+        bottom = self._row(below, 0) if self.tex else self._below(below)
+        return self.spelling.say("/", top, bottom), POWER if self.tex else PRODUCT
 
-    def _row(self, numbers: list[ast.expr], binding: int = PRODUCT) -> str:
+    def _below(self, below: list[ast.expr]) -> str:
+        if len(below) > 1:
+            return self.spelling.say("()", self._row(below, PRODUCT))
+        return self._in(below[0], POWER)
+
+    def _row(self, numbers: list[ast.expr], binding: int) -> str:
         if len(numbers) == 1:
             return self._in(numbers[0], binding)
         first, *others = (self._in(n, POWER) for n in numbers)
         for text in others:
-            gap = "" if first[-1].isdigit() else r"\,"
-            first += (r" \cdot " if text[0].isdigit() else gap) + text
+            gap = "" if first[-1].isdigit() else self.spelling.say("numbers")
+            first += (f" {self.spelling.say('·')} " if text[0].isdigit() else gap) + text
         return first
 
     def _entrywise(self, above: list[ast.expr], below: list[ast.expr]) -> Written:
         if not below and len(above) == 1:
             return self.of(above[0])
-        top, bottom = (r" \odot ".join(self._in(f, POWER) for f in side) for side in (above, below))
+        sign = f" {self.spelling.say('⊙')} "
+        top, bottom = (sign.join(self._in(f, POWER) for f in side) for side in (above, below))
         if not below:
             return top, ENTRYWISE
         if len(above) < 2:
-            top = self._in(above[0], 0) if above else "1"
-        return _divide(top, bottom), POWER
+            top = self._in(above[0], 0 if self.tex else PRODUCT) if above else "1"
+        sides = [
+            self.spelling.say("()", text) if len(side) > 1 and not self.tex else text
+            for text, side in ((top, above), (bottom, below))
+        ]
+        return self.spelling.say("/", *sides), POWER if self.tex else PRODUCT
 
     def _product(self, left: ast.expr, right: ast.expr) -> str:
-        a, b = self.rank(left), self.rank(right)
+        a, b = rank(left, self.axes), rank(right, self.axes)
         if a == 1 and b == 2:
             return f"{self._transpose(right)}{self._gap(left)}{self._in(left, POWER)}"
         inner = isinstance(left, ast.BinOp) and isinstance(left.op, ast.MatMult)
@@ -204,41 +253,59 @@ class Latex:
         """Between two factors of a matrix product: a blank, unless a bracket follows."""
         return "" if self.of(right)[1] < POWER else " "
 
-    # -- calls -------------------------------------------------------------------------------------
+    # -- calls, names, powers ----------------------------------------------------------------------
 
     def _call(self, name: str, args: list[ast.expr], words: list[ast.keyword]) -> Written:
         """Keywords are said as NumPy has them, but for rows that are kept as a column."""
-        said = [ast.unparse(word) for word in words]
+        spelling, said = self.spelling, [ast.unparse(word) for word in words]
         match name, args, said:
             case "inv", [matrix], []:
-                return f"{self._in(matrix, ATOM)}^{{-1}}", POWER
+                return spelling.say("inv", self._in(matrix, ATOM)), POWER
             case "outer", [a, b], []:
                 return f"{self._in(a, POWER)} {self._transpose(b)}", PRODUCT
             case "trace", [matrix], []:
-                return "tr" + _bracket(self.of(matrix)[0]), POWER
-            case "norm", [inner], []:
-                return rf"\left\|{self.of(inner)[0]}\right\|", ATOM
-            case "abs" | "absolute", [inner], []:
-                return rf"\left|{self.of(inner)[0]}\right|", ATOM
+                return "tr" + spelling.say("()", self.of(matrix)[0]), POWER
+            case "norm" | "abs" | "absolute", [inner], []:
+                return spelling.say(name[:4].replace("abso", "abs"), self.of(inner)[0]), ATOM
             case "sqrt", [inner], []:
-                return rf"\sqrt{{{self._in(inner, 0)}}}", POWER
+                return spelling.say("sqrt", self._in(inner, 0 if self.tex else ATOM)), POWER
         inside = [self.of(arg)[0] for arg in args]
         if not words:
-            return _write_function(name) + _bracket(", ".join(inside)), ATOM
-        column = said == ["axis=1", "keepdims=True"] and self.rank(args[0]) == 2
-        inside += map(self.plain, said[:1] if column else said)
-        index = self.plain("[:, None]") if column else ""
-        return f"{_write_function(name)}({', '.join(inside)}){index}", ATOM
+            return spelling.function(name) + spelling.say("()", ", ".join(inside)), ATOM
+        column = said == ["axis=1", "keepdims=True"] and rank(args[0], self.axes) == 2
+        inside += map(spelling.plain, said[:1] if column else said)
+        index = spelling.plain("[:, None]") if column else ""
+        return f"{spelling.function(name)}({', '.join(inside)}){index}", ATOM
+
+    def name(self, name: str) -> str:
+        """`W1` as W₁, `sigma` as σ; a cotangent as ∂L/∂W₁."""
+        if name.startswith(PREFIX):
+            below = self.name(name.removeprefix(PREFIX))
+            return self.spelling.say("slope", self.name(self.end), below)
+        found = WORD.fullmatch(name)
+        return self.spelling.name(found[1], found[2]) if found else self.spelling.word(name)
+
+    def _power(self, base: ast.expr, to: ast.expr) -> Written:
+        whole = not self.tex and isinstance(to, ast.Constant) and isinstance(to.value, int)
+        below, high = self._in(base, ATOM), self._in(to, 0 if whole or self.tex else ATOM)
+        say = self.spelling.say
+        return below + high.translate(HIGH) if whole else say("power", below, high), POWER
 
 
-class Picture(Latex):
-    """LaTeX to be looked at: what is left to NumPy else is drawn, or refused."""
+def _refuse(text: str) -> str:
+    raise ValueError(text)
+
+
+class Picture(Notation):
+    """LaTeX to be looked at: what Notation leaves to NumPy is drawn, or refused."""
 
     def of(self, tree: ast.expr) -> Written:
         """A tree, and how tightly its text binds."""
+        say = self.spelling.say
         match tree:
             case ast.BinOp(ast.Name(a), ast.Div(), ast.Name(b)) if a[0] == b[0] == "d" and a[1:]:
-                return _divide(*(rf"d\,{self.name(n[1:])}" for n in (a, b))), POWER
+                sides = (rf"d\,{self.name(n[1:])}" for n in (a, b))
+                return say("/", *sides), POWER
             case ast.Name() | ast.Constant() | ast.BinOp() | ast.UnaryOp():
                 pass
             case ast.Call(ast.Name("where"), [_, _, _], []):
@@ -254,29 +321,21 @@ class Picture(Latex):
                 given = [self.of(each)[0] for each in args]
                 for word in words:
                     given += [rf"\text{{{_escape(word.arg or '')}}} = {self.of(word.value)[0]}"]
-                return _write_function(name) + _bracket(", ".join(given)), ATOM
+                return self.spelling.function(name) + say("()", ", ".join(given)), ATOM
             case ast.Subscript(inner, places):
                 return f"{self._in(inner, ATOM)}_{{{self.of(places)[0]}}}", ATOM
             case ast.List(parts) | ast.Tuple(parts):
                 inside = ", ".join(self.of(part)[0] for part in parts)
-                return inside if isinstance(tree, ast.Tuple) else rf"\left[{inside}\right]", ATOM
+                whole = isinstance(tree, ast.Tuple)
+                return inside if whole else say("[]", inside), ATOM
             case ast.Attribute(inner, "size" | "shape" as name):
-                return _write_function(name) + _bracket(self.of(inner)[0]), ATOM
+                return self.spelling.function(name) + say("()", self.of(inner)[0]), ATOM
             case ast.Compare(left, ops, others) if COMPARED.keys() >= set(map(type, ops)):
                 said = self._in(left, UNARY_SIGN)
                 for op, side in zip(ops, others, strict=True):
-                    said += f" {COMPARED[type(op)]} {self._in(side, UNARY_SIGN)}"
+                    said += f" {say(COMPARED[type(op)])} {self._in(side, UNARY_SIGN)}"
                 return said, -1
         return super().of(tree)
-
-    def word(self, name: str) -> str:
-        head, _, below = name.partition("_")
-        if not head or not below:
-            return _write_letters(name, "")
-        return _write_letters(head, below if below.isdigit() else _write_letters(below, ""))
-
-    def plain(self, text: str) -> str:
-        raise ValueError(text)
 
 
 def _list_cases(tree: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:
@@ -288,22 +347,7 @@ def _list_cases(tree: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:
         yield tree, None
 
 
-def _count_axes(tree: ast.expr) -> int:
-    """As far as the calls say; a name is a number."""
-    match tree:
-        case ast.Call(ast.Name("inv" | "eye" | "outer")):
-            return 2
-        case ast.List():
-            return 1
-        case ast.Attribute(inner, "T") | ast.UnaryOp(operand=inner):
-            return _count_axes(inner)
-        case ast.BinOp(left, op, right):
-            a, b = map(_count_axes, (left, right))
-            return a + b - 2 if isinstance(op, ast.MatMult) else max(a, b)
-    return 0
-
-
-PICTURE = Picture(_count_axes)
+PICTURE = Picture({}, spelling=replace(TEX, plain=_refuse, word=_set_subscript))
 
 
 def write_latex(text: str) -> str:
@@ -327,7 +371,21 @@ def write_path(found: PathForm) -> str:
     return text + r"\text{  for }" + "".join(said)
 
 
+def list_sizes(texts: Iterable[str]) -> list[str]:
+    """The sizes that texts speak of (`X.shape[0]`, `Y.size`), each once."""
+    trees = (node for text in texts for node in ast.walk(parse_formula(text)))
+    return list(dict.fromkeys(ast.unparse(tree) for tree in trees if is_size(tree)))
+
+
 # -- trees of NumPy's text -------------------------------------------------------------------------
+
+PREFIX = "cotangent_of_"  # before the name of a value: its cotangent's
+
+REDUCES = frozenset(
+    {"sum", "mean", "trace", "det", "norm", "max", "min", "size", "argmax", "argmin", "logsumexp"}
+)
+SHAPED = {"ones": 0, "zeros": 0, "arange": 0, "reshape": 1}
+"""Which argument is the shape of what comes."""
 
 Factors = tuple[list[ast.expr], list[ast.expr]]
 
@@ -335,6 +393,60 @@ Factors = tuple[list[ast.expr], list[ast.expr]]
 def parse_formula(text: str) -> ast.expr:
     found: ast.expr = parse_python(text, "eval").body
     return found
+
+
+def rank(tree: ast.expr, axes: Mapping[str, int]) -> int:
+    """The number of axes of what a tree stands for; a name that `axes` lacks is a number."""
+    match tree:
+        case ast.Name(id=name):
+            return axes.get(name, 0)
+        case ast.Attribute(value=inner, attr="T") | ast.UnaryOp(operand=inner):
+            return rank(inner, axes)
+        case ast.Subscript(value=inner, slice=places) if not is_size(tree):
+            parts = places.elts if isinstance(places, ast.Tuple) else [places]
+            new = [p for p in parts if isinstance(p, ast.Constant) and p.value is None]
+            picks = [p for p in parts if p not in new and not isinstance(p, ast.Slice)]
+            widest = max((rank(p, axes) for p in picks), default=0)
+            return rank(inner, axes) + len(new) - len(picks) + widest
+        case ast.List(elts=parts):
+            return 1 + max((rank(part, axes) for part in parts), default=0)
+        case ast.BinOp(left=left, op=op, right=right):
+            a, b = rank(left, axes), rank(right, axes)
+            return a + b - 2 if isinstance(op, ast.MatMult) else max(a, b)
+        case ast.Compare(left=left, comparators=[right]):
+            return max(rank(left, axes), rank(right, axes))
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=words):
+            return _rank_of_call(name, args, words, axes)
+    return 0
+
+
+def _rank_of_call(
+    name: str, args: list[ast.expr], words: list[ast.keyword], axes: Mapping[str, int]
+) -> int:
+    widest = max((rank(arg, axes) for arg in args), default=0)
+    if name in SHAPED:
+        shape = args[SHAPED[name]]
+        return len(shape.elts) if isinstance(shape, ast.Tuple) else 1
+    match name, args:
+        case "outer" | "eye" | "inv", _:
+            return 2
+        case "einsum", [ast.Constant(value=str(subscripts)), *_]:
+            return len(subscripts.partition("->")[2])
+        case "diag", _:
+            return 3 - widest
+        case "concatenate", _:
+            return widest - 1
+    if name in REDUCES:
+        said = [word.arg for word in words]
+        return widest - ("keepdims" not in said) if "axis" in said else 0
+    return widest
+
+
+def is_size(tree: ast.AST) -> bool:
+    match tree:
+        case ast.Attribute(attr="size") | ast.Subscript(value=ast.Attribute(attr="shape")):
+            return True
+    return False
 
 
 def _is_one(tree: ast.expr) -> bool:
@@ -356,20 +468,20 @@ def split_sign(tree: ast.expr) -> tuple[bool, ast.expr]:
     return False, tree
 
 
-def split_factors(tree: ast.expr, rank: Rank) -> Factors:
+def split_factors(tree: ast.expr, axes: Mapping[str, int]) -> Factors:
     """What stands above and below the line of a chain of products and quotients.
 
     The numbers before a product of matrices stand before the whole of it.
     """
     match tree:
         case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
-            a, b = split_factors(left, rank), split_factors(right, rank)
+            a, b = split_factors(left, axes), split_factors(right, axes)
             b = b if isinstance(op, ast.Mult) else b[::-1]
             above, below = ([f for f in a[k] + b[k] if not _is_one(f)] for k in (0, 1))
             return above, below
         case ast.BinOp(left=left, op=ast.MatMult() as op, right=right):
-            above, below = split_factors(left, rank)
-            numbers = [f for f in above if rank(f) <= 0]
+            above, below = split_factors(left, axes)
+            numbers = [f for f in above if rank(f, axes) <= 0]
             arrays = [f for f in above if f not in numbers]
             if numbers and arrays and not below:
                 first = reduce(lambda a, b: ast.BinOp(a, ast.Mult(), b), arrays)

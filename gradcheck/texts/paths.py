@@ -15,6 +15,7 @@ from gradcheck.opinions.opinion import Opinion
 from gradcheck.ops.row import ENDLESS, edges
 from gradcheck.problem.record import Point, Problem
 from gradcheck.texts import PathForm
+from gradcheck.texts.notation import Notation
 from gradcheck.texts.rewriting import LEAST, find_shortest, restrict_to_polynomials
 from gradcheck.verdict.consult import Verdict
 
@@ -40,7 +41,7 @@ def write_path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[s
 
     def write(name: str, form: sympy.Expr) -> str:
         own, other = spell(find_shortest(form)), named.get(name, "") if form.free_symbols else ""
-        lengths = [len(text.replace(" ", "").replace("*", "")) for text in (own, other)]
+        lengths = [len(Notation({}).write(text)) for text in (own, other)]
         return other if other and lengths[1] + LEAST <= lengths[0] else own
 
     return {name: PathForm(write(name, form), where) for name, form in single.items()}

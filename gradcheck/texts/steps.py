@@ -1,7 +1,7 @@
 """The chain rule written out: scalars in formulas, arrays value by value."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import sympy
@@ -12,7 +12,7 @@ from gradcheck.numbers.closed import spell
 from gradcheck.opinions.opinion import estimate
 from gradcheck.problem.record import Point, Problem
 from gradcheck.texts.entries import Form, NoText, number
-from gradcheck.texts.forms import FAULTS, RecordedRun, Writing, gives, record_run
+from gradcheck.texts.forms import FAULTS, RecordedRun, Writing, gives, name_sizes, record_run
 from gradcheck.texts.notation import PREFIX
 from gradcheck.texts.rules import PullSite, make_value, pull_form
 from gradcheck.texts.writer import is_condition, write
@@ -37,7 +37,7 @@ class Steps:
 
     Of arrays, `backward` has the cotangents of values with a name, each as a formula of those
     before it, where all of them have one; `cotangents` those of every node. `end` is what is
-    differentiated.
+    differentiated, `axes` counts those of the names, `sizes` are what `n` stands for.
     """
 
     forward: tuple[ChainStep, ...] = ()
@@ -46,6 +46,8 @@ class Steps:
     of_arrays: bool = False
     left_out: int = 0
     end: str = "value"
+    axes: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, str] = field(default_factory=dict)
 
 
 def derive(problem: Problem, point: Point) -> Steps:
@@ -175,8 +177,12 @@ def _write_arrays(run: RecordedRun, names: dict[Step, str], varying: set[Step]) 
         if step in varying
     }
     backward = _write_chain(run, cotangents)
+    known = {n: np.shape(v) for n, v in tape.case.inputs.items()}
+    known |= {s.name: s.value.shape for s in (*forward, *backward)}
+    axes = {before + n: len(shape) for before in ("", PREFIX) for n, shape in known.items()}
+    sizes = name_sizes([step.text for step in backward], known)
     every = tuple(cotangents.values())
-    return Steps(tuple(forward), backward, every, of_arrays=True, end=names[tape.root])
+    return Steps(tuple(forward), backward, every, True, 0, names[tape.root], axes, sizes)
 
 
 def _write_chain(run: RecordedRun, arrived: Mapping[str, ChainStep]) -> tuple[ChainStep, ...]:

@@ -159,14 +159,14 @@ def test_a_cotangent_is_a_name():
 
 
 @pytest.mark.parametrize("name", EVERYDAY)
-def test_latex_is_read_back_as_what_it_says(name):
-    """It is kept only where, typed as an answer, it gives the gradient: all does."""
+def test_every_notation_is_read_back_as_what_it_says(name):
+    """Signs and LaTeX are kept only where, typed as an answer, they give the gradient: all do."""
     loss = LOSSES[name]
     given = problem(loss.program, drawn(loss, SIZES[0], 0), loss.wrt)
     point = draw_given_point(given)
     found = write_formulas(given, point, reverse(given.case(point)).gradients)
     parts = {part.name for part in given.parts}
-    assert parts == set(found.texts) == set(found.latex)
+    assert parts == set(found.texts) == set(found.signs) == set(found.latex)
 
 
 # -- sigmoids and softmaxes that a program writes out: gradients as in the textbook ----------------

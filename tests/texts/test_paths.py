@@ -1,14 +1,17 @@
 """Derivatives by numbers: the formula of the path taken, and what it hangs on."""
 
+import io
 from pathlib import Path
 
 import pytest
 import sympy
 import yaml
+from rich.console import Console
 
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import draw_given_point
 from gradcheck.report.figures import to_mathml
+from gradcheck.report.tables import FormulaLine
 from gradcheck.texts import PathForm
 from gradcheck.texts.notation import write_path
 from gradcheck.texts.paths import find_sign, write_path_forms
@@ -26,8 +29,12 @@ def found(program, **at):
     return write_path_forms(problem, point, consult(problem.case(point)))
 
 
-def shown(form):
-    return f"{form.text}  for {form.where}" if form.where else form.text
+def shown(form, *, signs=False):
+    out = io.StringIO()
+    Console(file=out, width=200, force_terminal=signs, no_color=True, highlight=False).print(
+        FormulaLine("d/dx", form)
+    )
+    return out.getvalue().strip().removeprefix("d/dx = ")
 
 
 @pytest.mark.parametrize(("program", "x", "said"), BY_HAND)
@@ -98,8 +105,9 @@ def test_of_several_numbers_the_path_is_said():
 
 
 def test_a_path_is_set_in_every_notation():
-    """LaTeX and MathML, the words among them."""
+    """Signs, LaTeX and MathML, the words among them."""
     root = PathForm("-x/sqrt(1 - x**2)", "-1 < x < 1")
+    assert shown(root, signs=True) == "−x/√(1 − x²)  for −1 < x < 1"
     assert write_path(root).endswith(r"\text{  for }-1 < x < 1")
     assert "for\xa0</mtext>" in to_mathml(write_path(root))
     assert "for" not in write_path(PathForm("2*x"))
