@@ -82,8 +82,8 @@ class Gradients:
 
 def name_derivative(part: str, sign: str = "d", name: Callable[[str], str] = str) -> str:
     """`d/dx`; of a block `x.y` of second derivatives `d²/dx dy`, or `d2/dx2` where it is `x.x`."""
-    first, _, second = part.partition(".")
-    if not second or second == "grad":
+    first, _, second = part.rpartition(".")
+    if not first or second in ("grad", "weight", "bias"):
         return f"{sign}/{sign}{name(part)}"
     high = "²" if sign == "∂" else "2"
     if first == second:
