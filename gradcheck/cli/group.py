@@ -67,6 +67,9 @@ class Careful(Exemplified, click.Group):
         except KeyboardInterrupt:  # before a command has begun, or when it has ended
             click.echo("stopped", err=True)
             sys.exit(STOPPED)
+        except OSError as error:  # of --help, for which there is no disk
+            click.echo(explain(error)[1], err=True)
+            sys.exit(MALFORMED)
         finally:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
