@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -409,7 +409,14 @@ class Readings:
 
     def at(self, spot: Spot) -> At:
         """The answer at a point, as a function of the number of bits; a number as a bare arb."""
-        return cache(partial(self._evaluate, spot))
+        known: dict[int, Values] = {}  # `cache` would take longer to make than an answer to judge
+
+        def evaluate(bits: int) -> Values:
+            if bits not in known:
+                known[bits] = self._evaluate(spot, bits)
+            return known[bits]
+
+        return evaluate
 
     def _evaluate(self, spot: Spot, bits: int) -> Values:
         if self.formula:
