@@ -173,7 +173,8 @@ def judge_output(base: Judgement, key: Key, part: Part, answer: Value, diagnose:
     assert key.run is not None
     if part.form == "program":
         found = judge_program(key.run, part, base.answer, lambda: key.elsewhere, diagnose=diagnose)
-        return _conclude(replace(base, answer=_clip(base.answer)), key, found, diagnose)
+        base = replace(base, answer=_clip(base.answer), understood=found.understood)
+        return _conclude(base, key, found, diagnose)
     try:
         read = read_output(key, part, answer)
     except TextError as error:
@@ -181,23 +182,20 @@ def judge_output(base: Judgement, key: Key, part: Part, answer: Value, diagnose:
     except GradcheckError as error:
         found = Comparison("wrong", remarks=(f"the answer cannot be evaluated: {error}",))
         return _conclude(base, key, found, diagnose)
-    base = replace(base, ready=read.ready)
+    base = replace(base, ready=read.ready, understood=read.understood, remarks=read.remarks)
     question, ready = key.gradient(part), read.ready if read.varies else None
     due, noise = key.run.trace.values[part.name], key.run.noise[part.name]
     found = compare_values(read.value, due, noise, read.half)
     if ready is not None and question is not None and question.exact:
         # a formula for a gradient that a program reads, held against that gradient everywhere
-        remarks = (*read.remarks, *found.remarks)
-        base = replace(base, understood=read.understood, remarks=remarks)
-        judged = judge_gradient(base, question, question.problem.parts[0].name, ready, diagnose)
+        base, asked = base.conclude("", *found.remarks), question.problem.parts[0].name
+        judged = judge_gradient(base, question, asked, ready, diagnose)
         if judged.diagnosis is None or (question.single and judged.named):
             return judged
         said = explain_by_loop(key, part.name, ready)
         return judged.attach(said, key.problem.credit) if said.hypotheses else judged
     if ready is not None and found.verdict == "right":
         found = compare_further(key, part.name, ready, found)
-    remarks = (*read.remarks, *found.remarks)
-    found = replace(found, understood=read.understood, remarks=remarks)
     if found.verdict == "wrong" and diagnose:
         found = replace(found, diagnosis=_diagnose(key, part, read, question))
     return _conclude(base, key, found, diagnose)
@@ -205,14 +203,8 @@ def judge_output(base: Judgement, key: Key, part: Part, answer: Value, diagnose:
 
 def _conclude(base: Judgement, key: Key, found: Comparison, diagnose: bool) -> Judgement:
     assert key.run is not None
-    judged = replace(
-        base,
-        verdict=found.verdict,
-        understood=found.understood,
-        remarks=found.remarks,
-        tags=found.tags,
-        places=found.places,
-    )
+    judged = base.conclude(found.verdict, *found.remarks)
+    judged = replace(judged, tags=found.tags, places=found.places)
     if found.verdict == "right":
         return judged.settle_right(key.problem.credit, *found.tags)
     if found.expected is not None:
