@@ -64,8 +64,8 @@ def solve(  # noqa: PLR0917 - click gives them by name
     each other. Curves need the extra `plot`; graphs (SVG and DOT) do not.
     """
     codes: list[int] = []
-    if wrt and expression is None:
-        raise click.UsageError("--wrt goes with -e")
+    if only if expression is not None else wrt:
+        raise click.UsageError("--wrt goes with -e, --problem with files")
     if expression is not None:
         chosen = [make_question(expression, paths, wrt)]
     else:

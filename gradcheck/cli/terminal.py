@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gradcheck.cli.group import MALFORMED, explain, suggest
-from gradcheck.documents import STDIN
+from gradcheck.documents import BYTES, STDIN
 from gradcheck.errors import GradcheckError
 from gradcheck.language.vocabulary import join_names, suggest_nearest
 from gradcheck.report.figures import escape_controls
@@ -76,7 +76,7 @@ def _set(file: Path) -> "ProblemSet":
     from gradcheck.problem.load import load, load_text  # noqa: PLC0415
 
     if file == STDIN:
-        return load_text(sys.stdin.buffer.read(), "-")
+        return load_text(sys.stdin.buffer.read(BYTES + 1), "-")
     if is_script(file):
         raise GradcheckError(f"{file}: a script is no problem file - `gradcheck solve` runs it")
     return load(file)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gradcheck.documents.document import Document, WrittenFloat, read_decimal, read_yaml
+from gradcheck.documents.document import BYTES, Document, WrittenFloat, read_decimal, read_yaml
 
 STDIN = Path("-")
-__all__ = ["STDIN", "Document", "WrittenFloat", "read_decimal", "read_yaml"]
+__all__ = ["BYTES", "STDIN", "Document", "WrittenFloat", "read_decimal", "read_yaml"]

@@ -136,7 +136,7 @@ class DocumentSpot(NamedTuple):
 def read_yaml(text: str | bytes, file: str = "", *, limit: int = BYTES) -> "Document":
     """The document in a text of at most `limit` bytes; TextError has one complaint a fault."""
     if len(text) > limit:
-        words = f"{len(text):,} bytes, at most {limit:,} are read"
+        words = f"more than {limit:,} bytes, which is all that is read"
         raise TextError([Complaint(words, "split the file", file, 1, 1)])
     text = text if isinstance(text, str) else decode(text, file)
     text = SURROGATES.sub(lambda found: found[1] + json.loads(f'"{found[2]}"'), text)

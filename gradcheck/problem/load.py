@@ -15,7 +15,7 @@ from gradcheck.answers import read_formula
 from gradcheck.answers.calls import BASED
 from gradcheck.answers.tokens import write_plainly
 from gradcheck.answers.words import STOP
-from gradcheck.documents import Document, read_yaml
+from gradcheck.documents import BYTES, Document, read_yaml
 from gradcheck.errors import Complaint, TextError
 from gradcheck.language import Program, check_program, parse_python
 from gradcheck.language.kinds import FORMULAS, VOCABULARY
@@ -37,8 +37,8 @@ NAME = re.compile(r"[^A-Za-z0-9._-]+")  # what may not stand in an id
 
 def load(path: str | Path) -> ProblemSet:
     """The problem set in a file; raises TextError with all complaints, or OSError."""
-    file = Path(path)
-    return load_text(file.read_bytes(), str(file))
+    with open(path, "rb") as file:
+        return load_text(file.read(BYTES + 1), str(path))
 
 
 def load_text(text: str | bytes, file: str = "") -> ProblemSet:

@@ -211,7 +211,8 @@ def _find_positions(
     floats = tuple(i for i, a in enumerate(leaves) if is_float(a))
     if wrt is None:
         if not floats:
-            raise TypeError("no argument holds floats: pass float64 arrays or floats, or name wrt=")
+            cure = "pass floats or arrays of them, for `(1.0, 2.0)` a list; or name wrt="
+            raise TypeError(f"no argument holds floats: {cure}")
         return floats
     chosen = (wrt,) if isinstance(wrt, int | np.integer) else tuple(wrt)
     count = sum(name != WEIGHTS for name in program.names)
