@@ -79,11 +79,6 @@ class JudgedPass:
     verdict: Verdict
 
     @property
-    def gravity(self) -> int:
-        """How grave the verdict is, in the order of verdicts."""
-        return VERDICTS.index(self.verdict.verdict)
-
-    @property
     def label(self) -> str:
         """What the pass is called, counted as a reader does."""
         return f"backward call {self.call.number + 1}"
@@ -112,7 +107,7 @@ def judge_pass(call: BackwardPass, *, write: bool = True) -> JudgedPass:
     questions = [leaves, *alone] if leaves or not alone else alone
     with np.errstate(all="ignore"):
         judged = [_judge(call, targets, write) for targets in questions]
-    return max(judged, key=lambda each: each.gravity)
+    return max(judged, key=lambda each: VERDICTS.index(each.verdict.verdict))
 
 
 def _judge(call: BackwardPass, targets: Sequence[Step], write: bool) -> JudgedPass:
