@@ -39,6 +39,7 @@ from tests.support.sets import set_of
 
 
 @pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.sampled(4)
 def test_the_shipped_set_tests_itself(name):
     """Right answers in several styles, wrong ones whose mistake is named: all come out."""
     problem = SHIPPED[name]
