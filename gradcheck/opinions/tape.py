@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import isfinite, isqrt, prod
+from math import isinf, isqrt, prod
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -32,8 +32,6 @@ PRODUCTS = frozenset({"matmul", "outer", "einsum"})
 LIFT: Mapping[str, Callable[[Numbers], Numbers]] = {
     "ball": balls,
     "symbolic": constants,
-    "tensor": np.asarray,
-    "float": np.asarray,
 }
 
 
@@ -59,10 +57,12 @@ class Record:
     given: Mapping[Step, Given]
     versions: Mapping[tuple[Node, int], Step] = field(default_factory=dict)
 
-    def edges(self, node: Node) -> tuple[Step | None, ...]:
-        """What made a node's operands; what was written between two uses is one step a version."""
-        pairs = enumerate(node.edges)
-        return tuple(self.versions.get((node, slot), edge) for slot, edge in pairs)
+    @cached_property
+    def plan(self) -> list[tuple[Node, tuple[Step | None, ...], Given]]:
+        """Each node, what made its operands (a version of what was written), what it was given."""
+        find = self.versions.get
+        edges = [tuple(find((n, k), e) for k, e in enumerate(n.edges)) for n in self.nodes]
+        return [(n, made, self.given[n]) for n, made in zip(self.nodes, edges, strict=True)]
 
     def above(self, leaves: Iterable[Step]) -> "Record":
         """The part that depends on the leaves; GradcheckError where that was not observed."""
@@ -211,13 +211,12 @@ def replay(
 ) -> Numbers:
     """The recorded value on numbers of a kind, its leaves given by step; `at` hears each place."""
     values = dict(known)
-    for node in record.nodes:
+    for node, edges, given in record.plan:
         if node in values:
             continue
-        given = record.given[node]
         at(node.span)
-        pairs = zip(record.edges(node), given.operands, strict=True)
-        operands = tuple(values[e] if e in values else _lift(v, kind) for e, v in pairs)
+        pairs = zip(edges, given.operands, strict=True)
+        operands = tuple([values[e] if e in values else _lift(v, kind) for e, v in pairs])
         values[node] = apply_node(node, operands, given.params, kind)
     return values[record.root]
 
@@ -290,9 +289,10 @@ def _is_float(value: Numbers) -> bool:
 
 
 def _lift(value: Numbers, kind: str) -> Numbers:
-    """A constant of the program as a number of the kind; places, truth and open bounds stay."""
-    number = _is_float(value) or (isinstance(value, float) and isfinite(value))
-    return LIFT[kind](value) if number else value
+    """A constant of the program as an exact number; places, truth and open bounds stay."""
+    if kind not in LIFT or (isinstance(value, float) and isinf(value)):
+        return value
+    return LIFT[kind](value) if isinstance(value, float) or _is_float(value) else value
 
 
 def _count_work(node: Node, given: Given) -> int:

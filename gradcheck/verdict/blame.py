@@ -269,7 +269,7 @@ def _measure_slope(applied: Applied, i: int, u: Array) -> arb:
 
     def at(h: float) -> float:
         moved = (*given[:i], given[i] + h * u, *given[i + 1 :])
-        return float(np.sum(apply_node(node, moved, node.params, "float") * applied.arrived))
+        return float(np.sum(_run(node, moved, "float") * applied.arrived))
 
     seen = scan(at, 0.0, scale=1.0)
     return arb(seen.value, seen.error) if seen.kind == "smooth" else arb.nan()
@@ -318,7 +318,13 @@ def _run_on_balls(applied: Applied, operands: tuple[Numbers, ...]) -> Numbers:
     """The op on balls; conditions stay what they are."""
     kinds = [np.asarray(v).dtype.kind for v in operands]
     lifted = (v if kind in "bO" else balls(v) for v, kind in zip(operands, kinds, strict=True))
-    return apply_node(applied.node, tuple(lifted), applied.node.params, "ball")
+    return _run(applied.node, tuple(lifted), "ball")
+
+
+def _run(node: Node, operands: tuple[Numbers, ...], kind: str) -> Numbers:
+    """The op on numbers of a kind; several outputs are one line, as its node has them."""
+    made = apply_node(node, operands, node.params, kind)
+    return np.concatenate([*map(np.ravel, made)]) if isinstance(made, tuple) else made
 
 
 def _round_balls(values: Numbers) -> Array:

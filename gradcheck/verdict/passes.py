@@ -241,12 +241,8 @@ def _describe_off(call: BackwardPass, targets: Sequence[Step], found: Verdict) -
         if not parts or len(gradients) < len(parts):
             continue
         due = sum((g.value for g in gradients[1:]), gradients[0].value)
-        mine = [
-            g
-            for n, g in found.opinions["reverse"].gradients.items()
-            if n in {p.name for p in parts}
-        ]
-        error = sum(g.error for g in (*gradients, *mine))
+        mine = found.opinions["reverse"].gradients
+        error = sum(g.error for g in (*gradients, *(mine[p.name] for p in parts if p.name in mine)))
         room = REPLAYED * np.max(np.abs(due), initial=0.0) + 1e-12 + error
         if due.shape != g.shape or np.any(np.abs(due - g) > room):
             return f"what came to {name} is not this gradient"

@@ -60,8 +60,8 @@ ENDS = {
         WRONG, 3, ["tensor(9.)\n", "dissent", "2*x", "Square.backward"], [],
     ),
     "of one's own functions the wrong ones are named, also one that leaves for NumPy, or bends": (
-        OWN["two slips, and a sum that is zero"], 3,
-        ["Sine.backward", "Leaky.backward", "agree"], [],
+        OWN["three slips, and a sum that is zero"], 3,
+        ["Sine.backward", "Leaky.backward", "Pair.backward", "agree"], [],
     ),
     "an error is shown after what was judged, with the line of the script": (
         f"{HEAD}x = torch.ones(2, requires_grad=True)\nx.sum().backward()\nx.backward()\n", 1,
