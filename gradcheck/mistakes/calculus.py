@@ -590,3 +590,7 @@ for _word, *_way in (
 derivative("product-rule-on-sum", lambda s: term(s) and s.both,
     "`{text}` is a sum: differentiate each term and add; this is the product rule.",
     (lambda s: s.v * s.du + s.u * s.dv, "x**2 + sin(x)", "2*x*sin(x) + x**2*cos(x)"))
+mistake("held", "operands-swapped",
+    lambda s: s.op == "power" and s.variable[0] and s.hv is not None,
+    "In the derivative of `{text}` {u} and {v} stand in each other's place.",
+    (lambda s: s.u * np.power(s.v, s.u - 1) * s.du, "x**y", "x*y**(x - 1)"))

@@ -177,9 +177,8 @@ def test_ctrl_c_keeps_what_was_judged(room, tmp_path):
     assert outputs(room / "stopped") == outputs(room / "whole")
 
 
-@pytest.mark.parametrize(
-    "how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.sweep)]
-)
+@pytest.mark.parametrize("how", [
+    signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.sweep)])  # fmt: skip
 def test_a_run_that_is_stopped_at_its_pages_writes_them_all(room, how):
     """What was half written is gone, too."""
     out = room / f"pages-{how.name}"

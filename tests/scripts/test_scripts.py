@@ -264,13 +264,10 @@ def test_a_lesson_shows_what_it_shows_with_pytorch(name):
 FEW = {"12, 60": "12, 15", "1, 20": "1, 5", "(20)": "(5)", "24": "8"}  # of points and units
 
 
-@pytest.mark.parametrize(
-    ("sizes", "verdicts"),
-    [
-        pytest.param(FEW, ["agree", "dissent", "agree", "agree"], id="judged by exact numbers"),
-        pytest.param({}, ["undecided", "dissent", "kink", "undecided"], marks=pytest.mark.sweep),
-    ],
-)
+@pytest.mark.parametrize(("sizes", "verdicts"), [
+    pytest.param(FEW, ["agree", "dissent", "agree", "agree"], id="judged by exact numbers"),
+    pytest.param({}, ["undecided", "dissent", "kink", "undecided"], marks=pytest.mark.sweep),
+])  # fmt: skip
 def test_points_at_which_ramps_bend_are_no_dissent(tmp_path, sizes, verdicts):
     """Of three rows at zero what comes from either side is the same: only curvature differs.
 

@@ -37,17 +37,6 @@ from tests.support.programs import (
 from tests.support.scripts import scripts_of
 from tests.support.sets import set_of
 
-
-@pytest.mark.parametrize("name", SHIPPED)
-@pytest.mark.sampled(4)
-def test_the_shipped_set_tests_itself(name):
-    """Right answers in several styles, wrong ones whose mistake is named: all come out."""
-    problem = SHIPPED[name]
-    assert len(problem.right) >= 2
-    assert len(problem.wrong) >= 3
-    assert find_faults(ready(name)) == []
-
-
 STYLES = scripts_of(Path(__file__).with_name("styles.md")) | {
     "carriage returns": (
         "# by hand\r\nfor k in range(4):\r\n  g = 2*w*(2*w*w + 1); record(norm=norm(g))\r\n"
