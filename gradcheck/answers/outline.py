@@ -6,7 +6,6 @@ punctuation go without one.
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise, takewhile, zip_longest
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from gradcheck.answers.cases import COMPARED, IF, by_cases
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, Reading
+from gradcheck.answers.prose import SIGNS, STRANGE, Prose, Tokens
 from gradcheck.answers.tokens import (
     DERIVATIVE,
     GREEK,
@@ -27,7 +27,6 @@ from gradcheck.answers.tokens import (
     find_closing,
     glue,
     is_of_blanks,
-    make_fault,
     mentions,
     parts_digits,
     spell,
@@ -36,15 +35,8 @@ from gradcheck.answers.tokens import (
     without_columns,
     without_quotes,
 )
-from gradcheck.answers.words import KEPT, STOP, segment
 from gradcheck.errors import TextError
 
-Tokens = Sequence[Token]
-
-SPOKEN = {"plus": "+", "minus": "-", "times": "*"}
-JOINED = {"over": "/", "squared": "^2", "cubed": "^3"}
-"""What is a sign in a text of one formula, and a word in a sentence about formulas."""
-SIGNS = SPOKEN | JOINED
 BELOW = as_set("where with wobei mit avec où con donde")
 PARTING = BELOW | as_set("let set then sei dann soit alors sia allora and und et")
 AT_POINT = as_set("at for when where with if bei für mit wenn en pour per")
@@ -57,39 +49,9 @@ OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | THEREFORE | REASONS | {"
 """Where none of these is, a text is one formula and words."""
 PARTS = frozenset([",", ";", ":", ".", "\n"])
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
-NEGATIONS = as_set("not never nicht kein keine pas non no isn doesn cannot wrong incorrect false")
-HARMLESS = re.compile(r"\b(?:not|no) (?:yet |fully |further )?(?:simplif\w+|expanded|sure|idea) ")
-LOWERED = re.compile(
-    r"\b(?:(?:reduc|lower|decreas|drop|bring|subtract)\w* (?:\w+ ){0,3}(?:exponent|power|degree)s?"
-    r"|(?:exponent|power|degree)s? (?:\w+ ){0,4}(?:reduc|lower|decreas|dropp)\w*)(?: by one)? "
-)
-"""The power rule in words."""
-NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|half|itself"
-APPLIED = re.compile(
-    r"(?:\b(?!(?:derivative|gradient|slope|value|answer|result|rate|change|prime|form|function"
-    r"|expression|solution|kind|sort|ableitung|dérivée|derivada|derivata)\b)\w+ (?:of|von|de|di)"
-    r"|twice|thrice|half|double|triple|quarter|negative|opposite(?: is)?|minus|to(?= the )|than"
-    r"|(?:proportional|add\w*) to|at (?:most|least)|except|(?:any|no|every)thing but|without|from"
-    r"|(?:kleiner|größer) als|(?:menor|mayor) que|nothing like|unlike|root"
-    r"|(?:divid|multipl)\w*(?: \w+)? by"
-    rf"|(?:by|add|subtract) (?:{NUMBERS})(?: to| from)?) (?:the )?$|vorzeichen "
-    r"|\b(?:(?:opposite|other) sign|sign (?:flipp|chang|revers)ed|reciprocal|can ' t"
-    r"|(?:doubl|tripl|halv|negat|invert|transpos)ed) "
-)
-"""Words that do something to the formula behind them, or anywhere."""
-DONE = re.compile(
-    r"(?:(?:and|then|but|all|is|now|it|that) )*(?:to the (?!best)|(?:less|more|larger|smaller) "
-    r"|(?:percent|under|(?:divid|multipli|increas|decreas|reduc|rais|add|lower|squar|cub)ed) "
-    r"|(?:divide|multiply|double|triple|halve|negate|invert|square|flip) (?:it|this|that|all) "
-    r"|(?:geteilt|dividiert|multipliziert|mal|hoch|zum quadrat|divisé|multiplié|fois|au carré"
-    r"|dividido|multiplicado|por (?:dos|tres)|al cuadrado) )"
-)
-"""Words that do something to the formula before them."""
 OF = re.compile(
     r"(?<!has )\b(?:derivative|gradient|slope|ableitung|dérivée|deriva[dt]a) \w+ (?:the )?$", re.I
 )
-UNFINISHED = as_set("if when else otherwise elif or oder ou")
-"""Half of a case, or one formula of two."""
 MARKER = re.compile(
     r"(?:[a-iA-I]|[ivxIVX]{2,4}|\d{1,2}(?: [a-h])?) \) "
     r"|\( (?P<letter>[a-ivA-I]|[ivxIVX]{2,4}) \) (?=\w|[\\(\[])"
@@ -109,17 +71,9 @@ GRADIENT = (
 )
 DEFINED = re.compile(r"[^\W\d]\w*(?:'|\([^\W\d]\w*(?:,[^\W\d]\w*)*\))?|d[^\W\d]\w*/d[^\W\d]\w*")
 LETTERED = {*GREEK.values(), *GREEK, *"abcdfghijklmnopqrstuvwxyz"}
-JOINTS = frozenset("*/^·")
-STRANGE = re.compile("[SLso]")
-REMARK = re.compile(r"(?=.*[SL])[kdSLso'\-~.!]+")
-BEFORE = re.compile(r"(?:[SLso]|[kd'~](?=[SLso][kdSLso'~]*[SLso]))(?:[kdSLso'~]*[SLso])?[.']*")
-BEHIND = re.compile(r"(?<=[nkd)])\.?[SLso][kdSLso'\-~.!]*$")
-"""Words that say nothing, in a sketch of a text: a letter a token."""
 POINT = re.compile(r"(\w+) = (?:(?:[-/,.$]|[\d.]+(?:[eE][-+]?\d+)?) )+")
-LONG = 4  # letters: among the words of a remark there is one
 MOST = 6  # definitions
 LABEL = 32  # tokens of a name or a definition before a colon
-ENDS = frozenset([")", "]", "}", "|", "|)"])
 
 
 class WorkingStep(NamedTuple):
@@ -146,12 +100,11 @@ class Clause(NamedTuple):
         return self.sign.text.lower() if self.sign else ""
 
 
-class Outline:
+class Outline(Prose):
     """What the tokens of a text are about: definitions, cases, steps."""
 
     def __init__(self, reading: Reading, tokens: list[Token]) -> None:
-        self.reading, self.typed, self.words = reading, reading.typed, reading.words
-        self.tokens = tokens
+        super().__init__(reading, tokens)
         self.steps: list[WorkingStep] = []
         reading.choices = read_rows  # not a method: it would keep the reading alive, and that it
         self.read: list[Token] = []
@@ -203,27 +156,6 @@ class Outline:
             else:
                 clauses.append(clause)
         return self.read_last(self.without_definitions(clauses))
-
-    def fault(self, place: int | Token, message: str, cure: str) -> TextError:
-        at = place.start if isinstance(place, Token) else place
-        return make_fault(self.typed, at, message, cure)
-
-    def leave_out(self, tokens: Tokens) -> None:
-        if not tokens:
-            return
-        said = spell(tokens).lower()
-        denied = not NEGATIONS.isdisjoint(said.split(" "))
-        if denied and not NEGATIONS.isdisjoint(HARMLESS.sub("", said).split(" ")):
-            message = "is this the answer, or is it not?"
-            raise self.fault(tokens[0], message, "give the formula alone")
-        said = LOWERED.sub("", said)
-        before = [token for token in self.tokens if token.start < tokens[0].start]
-        behind = before and not self.says_nothing(before)
-        if APPLIED.search(said) or (behind and DONE.match(said)):
-            message = "these words do something to the formula"
-            raise self.fault(tokens[0], message, "write it with signs")
-        text = self.typed[tokens[0].start : tokens[-1].end].strip()
-        self.reading.notes.append(f"`{clip(text)}` is left out")
 
     # -- trees
 
@@ -332,104 +264,7 @@ class Outline:
             found[a], found[b] = tokens[a]._replace(text="⟨"), tokens[b]._replace(text="⟩")
         return found if len(signs) % 2 == 0 else tokens
 
-    # -- words
-
-    def replace_spoken_signs(self) -> Iterator[Token]:
-        """`6 x plus 5`, and `1 over x squared` where nothing else is said of another formula."""
-        spoken = SPOKEN | JOINED
-        colon = next((k for k, t in enumerate(self.tokens) if t.text == ":"), 0)
-        label = self.tokens[:colon] if self.says_nothing(self.tokens[:colon]) else []
-        yield from label  # `first times derivative of second: x cos x`
-        tokens = self.tokens[len(label) :]
-        said = "".join("~" if t.text in spoken else self.letter(t) for t in tokens)
-        formulas = [part for part in STRANGE.split(said) if {*part} & {*"nd"}]
-        known = SPOKEN | (JOINED if len(formulas) == 1 else {})
-        for token, after in zip_longest(tokens, tokens[1:]):
-            signs = known.get(token.text.lower(), "") if token.kind == "word" else ""
-            if not signs or self.words.meaning(token.text) or not self.joins(token, after):
-                yield token
-                continue
-            yield token._replace(kind="op", text=signs[0], spaced=True)
-            if signs[1:]:
-                yield token._replace(kind="number", text=signs[1:])
-
-    def joins(self, token: Token, after: Token | None) -> bool:
-        """Whether a spoken sign has something to work on: not in `over all x`, `over the reals`."""
-        if token.text.lower() != "over":
-            return True
-        return after is not None and after.text != "all" and self.letter(after) not in "SLso"
-
-    def sketch(self, tokens: Tokens) -> str:
-        """One letter a token, to search in: what its word says here."""
-        return "".join(map(self.letter, tokens))
-
-    def letter(self, token: Token) -> str:
-        """Of words: d(eclared), k(nown); S(aid in sentences), L(ong), s(hort), o(ne letter)."""
-        text = token.text
-        if token.kind != "word":
-            ends = ")" if text in ENDS else "(" if text in ("(", "[") else "x"
-            sign = "~" if text == "-" and not token.spaced else text if text in "'-.!" else ends
-            return "n" if token.kind in ("number", "transpose") else sign
-        lower = text.lower()
-        if text in KEPT or text in self.reading.own or lower in UNFINISHED:
-            return "k"
-        known = self.words.meaning(text) if lower in STOP else self.words.meant(text)
-        if known or not (lower in STOP or text.isalpha()):
-            return "d" if text in self.words.names else "k"
-        if text in STOP:
-            if text[1:] and self.words.names.issuperset(text):  # of inputs o and f
-                self.reading.doubts.append(token.start)
-            return "k" if token.start in self.reading.turned else "S"
-        if lower not in STOP and segment(self.words, text, opens=False):
-            return "k"
-        return "L" if len(text) >= LONG else "s" if text[1:] else "o"
-
-    def says_nothing(self, tokens: Tokens) -> bool:
-        """Whether there are words only, and enough of them that are no names of this problem."""
-        found = REMARK.fullmatch(sketch := self.sketch(tokens))
-        named = "d" in sketch and tokens[0].text != "for"  # `for all x`
-        return found is not None and (not named or len(STRANGE.findall(sketch)) > 1)
-
-    def trim_words(self, tokens: list[Token]) -> list[Token]:
-        """A stretch without the words and asides at its ends, which say nothing."""
-        meaning = self.words.meaning
-        if None not in [meaning(t.text) for t in tokens if t.kind == "word"]:
-            return tokens
-        sketch = self.sketch(tokens)
-        while tokens:
-            found = BEFORE.match(sketch)
-            first = found.end() if found and is_said(found[0]) else self.count_aside(tokens)
-            first = 0 if first == len(tokens) or tokens[first].text in JOINTS else first
-            last = len(tokens) - self.count_words_behind(tokens[first:], sketch[first:])
-            if (first, last) == (0, len(tokens)):
-                break
-            self.leave_out(tokens[:first])
-            self.leave_out(tokens[last:])
-            tokens, sketch = tokens[first:last], sketch[first:last]
-        return tokens
-
-    def count_aside(self, tokens: Tokens) -> int:
-        """How many tokens are words in brackets that say nothing before a formula."""
-        stop = find_closing(tokens, 0) + 1 if tokens[0].text in ("(", "[") else 0
-        inside = tokens[1 : stop - 1]
-        return stop if inside[1:] and self.says_nothing(inside) else 0
-
-    def count_words_behind(self, tokens: Tokens, sketch: str) -> int:
-        """How many tokens are words that say nothing behind a formula, in brackets or not."""
-        opening = sketch.rfind("(")
-        aside = opening > 0 and tokens[opening].spaced and tokens[-1].text in (")", "]")
-        if aside and self.says_nothing(tokens[opening + 1 : -1]):
-            return len(tokens) - opening
-        found = BEHIND.search(sketch)
-        if not found:
-            return 0
-        tail = tokens[found.start() :]
-        if tail[0].text == "." and not tail[1].spaced:
-            return 0
-        if tail[0].text.lower() in JOINED and self.joins(tail[0], next(iter(tail[1:]), None)):
-            return 0  # it belongs to the formula, which is another one without it
-        said = is_said(found[0]) and any(len(t.text) > 1 for t in tail)
-        return len(tail) if said or tail[0].text in ("dx", "dy", "dt") else 0
+    # -- clauses
 
     def is_label(self, tokens: Tokens, *, colon: bool = False) -> bool:
         """Whether what stands before a sign is a name, words, or a rule in other names.
@@ -447,8 +282,6 @@ class Outline:
         letters = "".join(t.text for t in tokens if t.kind == "word")
         primed = any(t.text == "'" for t in tokens) and all(t.kind != "number" for t in tokens)
         return primed and not any(self.words.meaning(letter) for letter in letters)
-
-    # -- clauses
 
     def parts(self, k: int, before: Tokens) -> bool:
         """Whether a token parts two clauses."""
@@ -692,11 +525,6 @@ class Outline:
 
 def read_rows(reading: Reading, tokens: Tokens) -> ast.expr | None:
     return Outline(reading, [*tokens]).choices(tokens, environment=True)
-
-
-def is_said(sketch: str) -> bool:
-    """Whether words are those of a sentence, and not a name misspelt."""
-    return "S" in sketch or len(STRANGE.findall(sketch)) > 1
 
 
 def names_a_derivative(tokens: Tokens, label: bool = False) -> bool:
