@@ -16,6 +16,7 @@ from gradcheck.diagnosis.lint import Finding
 from gradcheck.errors import GradcheckError, underline
 from gradcheck.grading.key import (
     SAMPLE,
+    Hidden,
     find_hidden,
     find_usual,
     find_variant,
@@ -124,7 +125,7 @@ def _try_variants(problem: Problem) -> tuple[list[Text], list[str]]:
     if not problem.choices:
         return [], []
     wrong: list[Text] = []
-    groups: dict[frozenset[str] | None, list[str]] = {}
+    groups: dict[frozenset[Hidden] | None, list[str]] = {}
     drawn = sample_draws(problem, SAMPLE)
     for each in drawn:
         own = with_draw(problem, each)
@@ -141,8 +142,11 @@ def _try_variants(problem: Problem) -> tuple[list[Text], list[str]]:
     left, most = len(drawn) - sum(map(len, groups.values())), count_possible(problem)
     facts = [f"{left} of {len(drawn)} variants looked at are drawn (of {most:,})"]
     for group, variants in groups.items():
-        hidden = f"hides {', '.join(sorted(group or ()))}, unlike others"
-        words = "cannot be graded" if group is None else hidden
+        unseen = sorted(ids[0] for kind, *ids in group or () if kind == "invisible")
+        alike = sorted(" and ".join(ids) for kind, *ids in group or () if kind == "alike")
+        why = [f"hides {', '.join(unseen)}"] if unseen else []
+        why += [f"makes {'; '.join(alike[:3])} look alike"] if alike else []
+        words = "cannot be graded" if group is None else f"{' and '.join(why)}, unlike others"
         facts.append(f"never drawn: {'; '.join(variants)}: {words}")
     return wrong if left else [_print_warning(NONE_SHOWS_ALL)], facts
 

@@ -4,10 +4,10 @@ Answers may use the names of the program's own values (`h = tanh(w*x)`, then `2*
 and gradients that are asked for themselves: where `wrt` has `z`, `X.T @ dz` answers for W.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import chain, islice
+from itertools import chain, combinations, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +45,7 @@ GOOD = ("agree", "unstable-forward")
 TRIES = 200  # draws for one student
 SAMPLE = 12  # variants that stand for all of them
 KEPT = 10_000
+Hidden = tuple[str, ...]  # ("invisible", id) or ("alike", id, id)
 
 
 class NoKey(GradcheckError):
@@ -309,18 +310,17 @@ def is_admitted(problem: Problem, drawn: Draw) -> bool:
 
 
 @lru_cache(maxsize=KEPT)
-def find_hidden(problem: Problem, drawn: Draw) -> frozenset[str] | None:
-    """Mistakes, but for vague ones, that a variant cannot show; None where it cannot be graded."""
+def find_hidden(problem: Problem, drawn: Draw) -> frozenset[Hidden] | None:
+    """What a variant cannot show or tell apart; None where it cannot be graded."""
     try:
         ready = make_key(with_draw(problem, drawn))
     except (GradcheckError, ValueError, ArithmeticError):
         return None
-    blind = (f for f in list_findings(ready) if f.cure and f.kind == "invisible")
-    return frozenset(row.id for found in blind for row in found.mistakes if row.rank < VAGUE)
+    return frozenset(each for found in list_findings(ready) if found.cure for each in _split(found))
 
 
 @lru_cache(maxsize=KEPT)
-def find_usual(problem: Problem) -> frozenset[str]:
+def find_usual(problem: Problem) -> frozenset[Hidden]:
     """What no variant of a sample shows: a matter of the problem, not of its values."""
     found = [find_hidden(problem, drawn) for drawn in sample_draws(problem, SAMPLE)]
     known = [each for each in found if each is not None]
@@ -343,3 +343,15 @@ def list_findings(ready: Key) -> tuple[Finding, ...]:
         return find_blind([ready.case(k) for k in range(min(DIAGNOSTIC, len(ready.points)))])
     except GradcheckError as error:
         return (Finding("invisible", (), None, why=str(error)),)
+
+
+def _split(found: Finding) -> Iterator[Hidden]:
+    """A finding in comparable pieces: each mistake, or each pair that looks alike.
+
+    Vague mistakes are left out: they are named only where nothing else fits.
+    """
+    ids = sorted({row.id for row in found.mistakes if row.rank < VAGUE})
+    if found.kind == "invisible":
+        yield from (("invisible", id) for id in ids)
+    else:
+        yield from (("alike", *pair) for pair in combinations(ids, 2))

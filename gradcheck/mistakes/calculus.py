@@ -552,6 +552,13 @@ for _i, _answer in enumerate(("cos(x)", "2*x")):
     derivative("term-lost", lambda s: term(s) and s.both,
         f"The derivative of {{{'uv'[_i]}}} is missing: every term of `{{whole}}` has one.",
         (lambda s, i=_i: s.part(1 - i), "x**2 + sin(x)", _answer), operand=_i, habit=False)
+for _one, _answer in ((1, "4*cos(x)"), (-1, "2*cos(x)")):
+    derivative("coefficient-slip", lambda s: s.op == "multiply" and constant_factor(s),
+        "The coefficient of the derivative of `{text}` is off.",
+        (lambda s, one=_one: (s.c + one) * s.dw, "3*sin(x)", _answer), habit=False, rank=VAGUE)
+derivative("coefficient-slip", constant_factor,
+    "The constant factor of `{text}` is in the answer twice.",
+    (lambda s: s.right**2 / _without(s), "3*sin(x)", "9*cos(x)"))
 for _one, _word, _answer in ((-1, "less", "3*x**3"), (1, "more", "5*x**3")):
     derivative("coefficient-slip", power,
         "The factor that comes down from the exponent of `{text}` is {c} itself, not one "
