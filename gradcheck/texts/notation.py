@@ -20,6 +20,7 @@ GREEK = {word: each for each, word in reversed(LETTERS.items()) if word.islower(
 HIGH = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 WORD = re.compile(r"([A-Za-z]+)_?(\d*)")
+SLOPE = re.compile(r"d(value|loss|[A-Za-z]\d*)/d[A-Za-z]\w*|d[A-Za-z]\w*/d[A-Za-z]\d*")
 COMPARED = {ast.Gt: ">", ast.GtE: "≥", ast.Lt: "<", ast.LtE: "≤", ast.Eq: "=", ast.NotEq: "≠"}
 WORDS = "exp sin cos tan sec csc cot arcsin arccos arctan sinh cosh tanh coth det max min"
 COMMANDS = {word: rf"\{word}" for word in WORDS.split()} | {
@@ -52,7 +53,7 @@ UNICODE = Spelling(
     {
         "-": "−", "numbers": " · ", "()": "({})", "[]": "[{}]", "norm": "‖{}‖", "abs": "|{}|",
         "T": "{}ᵀ", "inv": "{}⁻¹", "inv T": "{}⁻ᵀ", "power": "{}^{}", "sqrt": "√{}", "/": "{}/{}",
-        "slope": "∂{}/∂{}",
+        "slope": "∂{}/∂{}", "d": "d{}/d{}",
     },
     name=lambda letters, low: GREEK.get(letters, letters) + low.translate(LOW),
     word=str,
@@ -86,7 +87,7 @@ TEX = Spelling(
         "norm": r"\left\|{}\right\|", "abs": r"\left|{}\right|", "T": r"{}^{{\top}}", "·": r"\cdot",
         "inv": "{}^{{-1}}", "inv T": r"{}^{{-\top}}", "power": "{}^{{{}}}", "sqrt": r"\sqrt{{{}}}",
         "/": r"\frac{{{}}}{{{}}}", "slope": r"\frac{{\partial {}}}{{\partial {}}}", "≥": r"\ge",
-        "≤": r"\le", "≠": r"\ne",
+        "≤": r"\le", "≠": r"\ne", "d": r"\frac{{d\,{}}}{{d\,{}}}",
     },
     name=_write_letters,
     word=lambda name: rf"\mathit{{{_escape(name)}}}",
@@ -178,6 +179,9 @@ class Notation:
         match above, below:
             case [ast.BinOp(left, ast.MatMult(), right)], []:
                 return self._product(left, right), PRODUCT
+            case [ast.BinOp(ast.Name(end), ast.Div(), ast.Name(by))], []:
+                slope = self.spelling.say("d", self.name(end[1:]), self.name(by[1:]))
+                return slope, POWER if self.tex else PRODUCT
         if not arrays and not dividing:
             return self._over(numbers, under)
         body, binding = self._entrywise(arrays, dividing)
@@ -303,9 +307,6 @@ class Picture(Notation):
         """A tree, and how tightly its text binds."""
         say = self.spelling.say
         match tree:
-            case ast.BinOp(ast.Name(a), ast.Div(), ast.Name(b)) if a[0] == b[0] == "d" and a[1:]:
-                sides = (rf"d\,{self.name(n[1:])}" for n in (a, b))
-                return say("/", *sides), POWER
             case ast.Name() | ast.Constant() | ast.BinOp() | ast.UnaryOp():
                 pass
             case ast.Call(ast.Name("where"), [_, _, _], []):
@@ -474,6 +475,8 @@ def split_factors(tree: ast.expr, axes: Mapping[str, int]) -> Factors:
     The numbers before a product of matrices stand before the whole of it.
     """
     match tree:
+        case ast.BinOp(ast.Name(end), ast.Div(), ast.Name(by)) if SLOPE.fullmatch(f"{end}/{by}"):
+            pass
         case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
             a, b = split_factors(left, axes), split_factors(right, axes)
             b = b if isinstance(op, ast.Mult) else b[::-1]
