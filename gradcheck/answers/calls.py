@@ -76,6 +76,10 @@ class Calls(Operands):
         if text in self.reading.own:
             self.at += 1
             return self.reading.own[text]
+        after = self.look(1)
+        if after.kind == "number" and not after.spaced and self.words.meaning(text + after.text):
+            text += after.text  # \sigma2
+            self.tokens[self.at : self.at + 2] = [token._replace(text=text, end=after.end)]
         meaning = self.words.meant(text)
         stem, _, below = text.rpartition("_")
         if meaning is None and stem in self.reading.own and below.isdigit() and int(below):
@@ -95,7 +99,9 @@ class Calls(Operands):
                 return self.segments(token, ways)
             after = self.look(1)
             bare = after.kind in ("op", "end") and after.text not in (*OPENS, "^", "-")
-            needs = bare or (ARITY.get(meaning.name) != 1 and after.text not in ("(", "["))
+            several = ARITY.get(meaning.name, 1) > 1 and after.text == "("
+            lacks = several and "," not in [t.text for t in self.in_bracket(self.at + 1)]  # m v(t)
+            needs = bare or lacks or (ARITY.get(meaning.name) != 1 and after.text not in "([")
             if needs and (ways := segment(self.words, text, opens=False)):  # Mv, mv^2
                 return self.segments(token, ways)
             self.at += 1
@@ -103,11 +109,22 @@ class Calls(Operands):
         self.at += 1
         if meaning.kind == "entry":
             return self.entry(token, meaning.name)
-        if meaning.name != text and meaning.name.lower() == text.lower():
-            self.note(f"{text} is read as {meaning.name}")
+        return self.declared(token, meaning.name)
+
+    def declared(self, token: Token, name: str) -> ast.expr:
+        """A name of the problem; `M(t)` may be M itself, where the program makes M of t."""
+        text = token.text
+        if name != text and name.lower() == text.lower():
+            self.note(f"{text} is read as {name}")
         if self.sees("(") and self.words.function(text):
             self.note(f"{text} is a name of this problem: {text}(...) is read as a product")
-        return self.name(meaning.name, token.start)
+        inside = self.in_bracket(self.at) if name in self.words.values and self.sees("(") else []
+        of = {named and named.kind for named in map(self.meaning, inside[::2])}
+        listed = of == {"name"} and {","}.issuperset(t.text for t in inside[1::2])
+        if listed and not self.doubt(usual=not inside[1:]):
+            self.at += len(inside) + 2
+            self.note(f"{self.text(token.start)} is read as {text}")
+        return self.name(name, token.start)
 
     def entry(self, token: Token, name: str) -> ast.expr:
         stem, *places = name.split(",")
@@ -120,9 +137,24 @@ class Calls(Operands):
         self.note(f"{token.text} is read as {echo(found)}, counted from one")
         return found
 
+    def of_each(self, token: Token) -> ast.expr | None:
+        """`p_i` as p where an array is due and one letter counts; `x_bar` as the mean of x."""
+        name, _, below = token.text.rpartition("_")
+        counted = self.words.letter or self.reading.single or self.reading.letters - {below}
+        if len(self.shapes.get(name) or ()) != 1 or (counted and below != "bar"):
+            return None
+        self.at += 1
+        found: ast.expr = self.name(name, token.start)
+        if below == "bar":
+            found = self.apply("mean", [found], token.start)
+        else:
+            self.reading.letters.add(below)
+        self.note(token.text, found)
+        return found
+
     def read_capital_sigma(self, token: Token) -> ast.expr:
         """`Σ_i x_i` as `∑_i x_i`, where no input is called so."""
-        kind = "op" if token.text == "Σ_" else "word"
+        kind = "op" if token.text == "Σ_" else "number" if token.text[1:].isdigit() else "word"
         below = Token(kind, token.text[1:], token.start + 1, token.end)
         self.instead(*[token._replace(kind="op", text="∑"), below][: len(token.text)])
         return self.sum()
@@ -147,13 +179,14 @@ class Calls(Operands):
         return self.word()
 
     def run_together(self, token: Token) -> ast.expr | None:
-        own = frozenset(self.reading.own)
+        own, text = frozenset(self.reading.own), token.text
         words = replace(self.words, names=self.words.names | own) if own else self.words
-        ways = segment(words, token.text, opens=self.sees("(", ahead=1))
-        if not ways and words.names.issuperset(token.text):
-            ways = [tuple(token.text)]  # o f, where a sentence has the word, too
-        if not ways and token.text[1:].endswith("I") and self.words.meaning(token.text[:-1]):
-            ways = [(token.text[:-1], "I")]  # kI
+        ways = segment(words, text, opens=self.sees("(", ahead=1))
+        if not ways and (words.names | words.constants).issuperset(text):
+            ways = [tuple(text)]  # o f, b e, where a sentence has the word, too
+        for known, way in ((text[:-1], (text[:-1], "I")), (text[1:], (text[0], text[1:]))):
+            if not ways and known and {"I", "n", "N"} & {*way} and self.words.meaning(known):
+                ways = [way]  # kI, nμ
         return self.segments(token, ways) if ways else None
 
     def length(self, token: Token) -> ast.expr:
@@ -463,6 +496,7 @@ UNDECLARED: list[tuple[re.Pattern[str], Callable[[Calls, Token], ast.expr | None
     (re.compile(rf"{BASED.pattern} "), Calls.logarithm),
     (re.compile(r"(?:n|N|I(?:_(?:n|N|[1-9]\d?))?) "), Calls.size),
     (re.compile(r"(?:len|I) \("), Calls.length),
+    (re.compile(r"\w+_(?:[ijk]|bar) "), Calls.of_each),
     (re.compile("."), Calls.run_together),
 ]
 """What a word that is no name can be, by the tokens that begin with it."""

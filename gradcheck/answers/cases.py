@@ -14,6 +14,7 @@ IF = as_set("if for when at where with provided whenever wenn falls für si pour
 ELSE = as_set("otherwise elsewhere else sonst sinon altrimenti")
 BEFORE = IF | ELSE
 OR = as_set("or oder ou")
+AND = as_set("and und et")
 UNDEFINED = as_set("undefined dne notdefined isundefined doesnotexist")
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<", "=": "!=", "!=": "="}
 COMPARED = UNEQUAL | {"=", "=="}
@@ -35,6 +36,9 @@ def by_cases(
         tokens = tokens[1:-1]
 
     def parts(k: int, _: Tokens) -> bool:
+        if tokens[k].text in AND:  # `1 when x > 0 and 0 when x < 0`
+            after = [t.text for t in tokens[k + 1 :] if t.text in IF | UNEQUAL]
+            return bool(after) and after[0] in IF
         return bool(_sort(tokens[k], words, tokens[k + 1 : k + 2])) and not parts_digits(tokens, k)
 
     ends = {"", "\n", "&", ";", ","}  # a full stop before one of these says nothing

@@ -22,6 +22,7 @@ from gradcheck.answers.tokens import (
     count_levels,
     find_closing,
     make_fault,
+    spell,
     tokenize,
 )
 from gradcheck.answers.tree import echo, find_half_unit, read_number
@@ -266,8 +267,9 @@ def rebracket(formula: Formula) -> Iterator[Other]:
         if tokens[first - 1].text not in (*DIVISION, "^")  # else: is it read as one piece anyway?
         or (tokens[first].start, tokens[last].end) not in known
     ][:SINGLE]
-    doubles = [(a, b) for a, b in combinations(singles, 2) if a[1] < b[0] or b[1] < a[0]][:PAIRED]
-    for pairs in chain(((pair,) for pair in singles), doubles):
+    doubles = [(a, b) for a, b in combinations(singles, 2) if a[1] < b[0] or b[1] < a[0]]
+    doubles.sort(key=lambda pairs: len({spell(tokens[a : b + 1]) for a, b in pairs}))  # alike first
+    for pairs in chain(((pair,) for pair in singles), doubles[:PAIRED]):
         found, typed = list(tokens), formula.text
         for first, last in sorted(pairs, reverse=True):
             start, end = tokens[first].start, tokens[last].end

@@ -69,6 +69,7 @@ OPERATOR = re.compile(r"(?P<frac>\\frac \{ )?[d∂] (?(frac)\} \{|/) (?:d(\w*)|�
 """`d/dx`, `∂/∂x` or `\\frac{d}{dx}`."""
 INDEXED = re.compile(r"(?:_([a-z]) |_ \{ ([a-z]) [^{}]*\} )?(?:\^ (?:\{ [^{}]*\} |\S+ ))?")
 """What stands below and above a sum sign."""
+ENTRIES = re.compile(r"([^\W\d_]\w*?)_([a-z])(?=\Z|[^\W\d_]+_)")
 
 DECIMAL = re.compile(r"(\d+),(\d+)(?:e-?\d+)?")
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
@@ -90,6 +91,7 @@ class Reading:
     by: str = ""  # what a prime differentiates by
     turned: frozenset[int] = frozenset()
     own: dict[str, ast.expr] = field(default_factory=dict)  # what the answer itself defines
+    letters: set[str] = field(default_factory=set)  # that count the entries of an answer
     notes: list[str] = field(default_factory=list)
     doubts: list[int] = field(default_factory=list)
     powers: list[ast.BinOp] = field(default_factory=list)
@@ -553,9 +555,9 @@ class Operands:
     def read_index_below(self) -> str:
         """The letter below a vector behind a sum sign that has none: `∑ x_i`."""
         for token in self.tokens[self.at :]:
-            stem, _, below = token.text.rpartition("_")
-            if len(self.shapes.get(stem) or ()) == 1 and re.fullmatch("[a-z]", below):
-                return "" if self.words.meaning(token.text) else below
+            found = ENTRIES.match(token.text)  # x_iy_i, too
+            if found and len(self.shapes.get(found[1]) or ()) == 1:
+                return "" if self.words.meaning(token.text) else found[2]
         return ""
 
     def derivative(self) -> ast.expr:

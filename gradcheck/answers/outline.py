@@ -69,7 +69,7 @@ GRADIENT = (
     r"\\frac \{{ (?:d|∂ )\w+ \}} \{{ (?:d|∂ ){0} \}} |(?:d|∂ )\w+ / (?:d|∂ ){0} "
     r"|{0} \. grad |grad_{0} "
 )
-DEFINED = re.compile(r"[^\W\d]\w*(?:'|\([^\W\d]\w*(?:,[^\W\d]\w*)*\))?|d[^\W\d]\w*/d[^\W\d]\w*")
+DEFINED = re.compile(r"[^\W\d]\w*'?(?:\([^\W\d]\w*(?:,[^\W\d]\w*)*\))?|d[^\W\d]\w*/d[^\W\d]\w*")
 LETTERED = {*GREEK.values(), *GREEK, *"abcdfghijklmnopqrstuvwxyz"}
 POINT = re.compile(r"(\w+) = (?:(?:[-/,.$]|[\d.]+(?:[eE][-+]?\d+)?) )+")
 MOST = 6  # definitions
@@ -306,6 +306,8 @@ class Outline(Prose):
             return rest[0].text in self.words.names or word in PARTING
         if word == "where":
             return not (rest and rest[0].text == "(")
+        if word == "with" and rest and rest[0].text == "respect":
+            return False
         return word in PARTING and self.words.meaning(word) is None
 
     def is_point(self, tokens: Tokens) -> bool:
@@ -488,7 +490,8 @@ class Outline(Prose):
 
     def is_equation(self, tokens: Tokens) -> bool:
         """Whether tokens that are equal to zero are a formula in the inputs."""
-        named = any(t.text in self.words.names for t in tokens)
+        meant = [self.words.meant(t.text) for t in tokens if t.kind == "word"]
+        named = any(each and each.kind in ("name", "entry") for each in meant)
         return named and not self.is_label(tokens) and not self.is_untaken(tokens)
 
     def is_untaken(self, tokens: Tokens) -> bool:

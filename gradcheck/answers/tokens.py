@@ -27,11 +27,11 @@ def as_set(text: str) -> frozenset[str]:
 
 ABOVE = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱˣʸᵗᵏᵐᵃᵇᶜᵈᵉᶠᵍʰʲˡᵒᵖʳˢᵘᵛʷᶻᐟᵀ⊤"
 BELOW = "₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₗₘₙₐₑₒₓₚₛₜᵣᵤᵥₕ"
-LETTERS = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩϵϕϑµς"
+LETTERS = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩϵϕϑµςħ"
 SPELLINGS = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
     "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega "
-    "epsilon phi theta mu sigma"
+    "epsilon phi theta mu sigma hbar"
 )
 GREEK = dict(zip(LETTERS, SPELLINGS.split(), strict=True))
 LOOK_ALIKES = dict(
@@ -210,7 +210,7 @@ ACCENTED = (
 COLUMNS = r"(?:\{[lcr| ]+\})?"
 TOKEN = re.compile(
     r"(?P<blank>[ ]+)|(?P<number>(?:\d+(?:\.(?![*/^.])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<word>[^\W\d_]\w*(?:(?<=_)\{\w+\})?|_\w+|_\{\w+\})"
+    r"|(?P<word>[^\W\d_][^\WΣ]*(?:(?<=_)\{\w+\})?|_\w+|_\{\w+\})"
     r"|(?P<string>(?<=einsum\()\s?(['\"])[A-Za-z, ]{1,60}(?:->[A-Za-z ]{0,12})?\5)"
     r"|(?P<op>\.[*/^]|\*\*|<=|>=|==|!=|:=|=>|->|//|\.\.\.|\$\$?|[^\\\n])"
     r"|(?P<line>\n|\\\\|\\newline\b)"

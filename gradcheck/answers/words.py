@@ -72,12 +72,16 @@ class Meaning(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """The vocabulary of one problem; `sized` are the names whose shapes are known."""
+    """The vocabulary of one problem; `sized` are the names whose shapes are known.
+
+    Of them `values` are single numbers that the program makes.
+    """
 
     names: frozenset[str]
     functions: frozenset[str]
     constants: frozenset[str]
     sized: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
+    values: frozenset[str] = frozenset()
     letter: str = ""  # of the sum inside which a formula stands
 
     @cached_property
@@ -131,7 +135,8 @@ class Words:
 
     def __reduce__(self) -> tuple[type["Words"], tuple[object, ...]]:
         """What is remembered of words is not sent along."""
-        return Words, (self.names, self.functions, self.constants, self.sized, self.letter)
+        known = self.names, self.functions, self.constants, self.sized, self.values, self.letter
+        return Words, known
 
     def inside_sum(self, letter: str) -> "Words":
         return replace(self, letter=letter)
@@ -185,11 +190,14 @@ def make_vocabulary(
 ) -> Words:
     """The vocabulary made of these collections; the same one for the same collections.
 
-    Names that come as a mapping to inputs have their `shape`.
+    Names that come as a mapping to inputs have their `shape`; no `value` where a program makes it.
     """
     inputs = names if isinstance(names, Mapping) else {}
     sized = frozenset([(name, each.shape) for name, each in inputs.items()])
-    return _make_words(frozenset(names), frozenset(functions), frozenset(constants), sized)
+    made = frozenset(n for n, each in inputs.items() if getattr(each, "value", 0) is None)
+    single = frozenset(n for n in made if inputs[n].shape == () and not inputs[n].requires_grad)
+    known = map(frozenset, (names, functions, constants))
+    return _make_words(*known, sized, single)
 
 
 def _list_spellings(word: str) -> Iterator[str]:
@@ -202,7 +210,7 @@ def _list_spellings(word: str) -> Iterator[str]:
     if stem.startswith("var") and stem[3:] in LETTERS:  # LaTeX's other form of a letter
         yield from _list_spellings(word[3:])
     stems = (LETTERS[stem], *IN_PYTHON.get(stem, ())) if stem in LETTERS else ()
-    for letter in (*stems, *([stem] if rest and stem else ())):
+    for letter in (*stems, *([stem] if stem and any(rest) else ())):
         below = "_" + rest[0] if rest and letter != stem else "".join(rest)
         yield letter + below
         yield letter + below.lstrip("_")
@@ -254,7 +262,8 @@ SENTENCES = (
     "hence here with from using use used get got because since therefore answer derivative "
     "are not no never nicht kein keine pas non when where let set "
     "ans result solution maybe probably perhaps think guess gives equals also finally simply "
-    "right correct final done qed ok okay thanks sorry which entrywise elementwise"
+    "right correct final done qed ok okay thanks sorry which entrywise elementwise about "
+    "approximately"
 )
 STOP = frozenset(f(word) for word in SENTENCES.split() for f in (str, str.capitalize, str.upper))
 """Words of sentences: never taken apart into names and functions."""

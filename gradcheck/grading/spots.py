@@ -27,7 +27,7 @@ from gradcheck.values import Array, Value
 
 LOOK = 128  # bits, for a look at floats
 GRADIENT = "d"  # before the name of a value: its gradient's
-NUMBERS = (np.ndarray, np.floating)
+NUMBERS = (np.ndarray, np.floating, int)
 BACKWARD = frozenset({"grad", "backward", "recorded", "step"})
 
 
@@ -134,7 +134,7 @@ def list_answerable(problem: Problem) -> Iterator[str]:
                 inside = (each for target in targets for each in ast.walk(target))
                 made |= {each.id for each in inside if isinstance(each, ast.Name)}
     for name in find_assignments(problem.program.tree):
-        function = BY_SPELLING.get(name, name) in VOCABULARY.functions
+        function = name[1:] and BY_SPELLING.get(name, name) in VOCABULARY.functions
         declared = name in problem.inputs and name not in problem.made
         if not function and not declared and name not in made:
             yield name
