@@ -184,9 +184,10 @@ class Calls(Operands):
         ways = segment(words, text, opens=self.sees("(", ahead=1))
         if not ways and (words.names | words.constants).issuperset(text):
             ways = [tuple(text)]  # o f, b e, where a sentence has the word, too
-        for known, way in ((text[:-1], (text[:-1], "I")), (text[1:], (text[0], text[1:]))):
-            if not ways and known and {"I", "n", "N"} & {*way} and self.words.meaning(known):
-                ways = [way]  # kI, nμ
+        for way in ((text[:-1], "I"), ("n", text[1:]), ("N", text[1:])):  # kI, nμ
+            known = any(piece and self.words.meaning(piece) for piece in way)
+            if not ways and known and "".join(way) == text:
+                ways = [way]
         return self.segments(token, ways) if ways else None
 
     def length(self, token: Token) -> ast.expr:
