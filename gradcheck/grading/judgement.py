@@ -242,7 +242,7 @@ def judge_gradient(
         yours, due = (None if v is None else middle(v) for v in (outcome.yours, outcome.expected))
         given = found.spots[outcome.point].given
         witness = make_witness(given, yours, due, outcome.index)
-    remarks = (*base.remarks, *_say_why(key, found))
+    remarks = (*base.remarks, *_say_why(key, found), *_say_where(key.due(part), found))
     judged = replace(base, verdict="wrong", remarks=remarks, tags=tags, witness=witness)
     return judged.attach(_diagnose(key, part, ready, found), credit) if diagnose else judged
 
@@ -260,6 +260,22 @@ def _say_why(key: Key, found: Compared) -> Iterator[str]:
         yield outcome.why
     if key.problem.form == "formula" and not found.varies:
         yield "a formula is due: a number for one point does not do"
+
+
+def _say_where(due: Sequence[At], found: Compared) -> Iterator[str]:
+    """That a formula is right where single numbers have the signs that are given."""
+    given, there = found.spots[0].given, found.spots[found.outcome.point].given
+    turned = [n for n, value in given.items() if value.shape == () and value * there[n] < 0]
+    alike = [
+        each
+        for each in zip(found.spots, found.answers, due, strict=False)
+        if all(given[n] * each[0].given[n] > 0 for n in turned)
+    ]
+    if found.outcome.kind == "narrower" or not turned or len(alike) < FEWEST:
+        return
+    if compare([each[1] for each in alike], [each[2] for each in alike]).kind == "equal":
+        signs = " and ".join(f"{n} {'>' if given[n] > 0 else '<'} 0" for n in turned)
+        yield f"right where {signs}; where nothing else counts, `domain:` in the problem says so"
 
 
 # -- what gives just this answer -------------------------------------------------------------------
