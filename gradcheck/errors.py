@@ -65,7 +65,12 @@ class GradcheckError(Exception):
 
 
 class TextError(GradcheckError):
-    """A text (problem file, program, answer) that cannot be read; carries its complaints."""
+    """A text (problem file, program, answer) that cannot be read; carries its complaints.
+
+    `steps` are those that a program had taken before it ended so.
+    """
+
+    steps = 0
 
     def __init__(self, complaints: Sequence[Complaint]) -> None:
         """Keep the complaints as records: a program may read them, a person the message."""

@@ -463,7 +463,7 @@ Dropout = enter(  # what draws at every call is no function
 # -- losses ----------------------------------------------------------------------------------------
 
 
-def _expect_reduction(reduction: str) -> Held:
+def _expect_reduction(reduction: str, **others: Value) -> Held:
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return {}
@@ -484,8 +484,12 @@ def _warn_of_shapes(layer: Layer, x: Value, target: Value) -> tuple[Value, ...]:
 
 loss = partial(enter, LOSSES, reduction="mean", printed="", holds=_expect_reduction)
 loss("MSELoss", "mse_loss", feed=_warn_of_shapes)
-loss("CrossEntropyLoss", "cross_entropy")
-loss("BCELoss", "binary_cross_entropy")
-loss("BCEWithLogitsLoss", "binary_cross_entropy_with_logits")
 loss("L1Loss", "l1_loss")
-loss("SmoothL1Loss", "smooth_l1_loss")
+loss("SmoothL1Loss", "smooth_l1_loss", beta=1.0)
+weighted = partial(enter, LOSSES, printed="", holds=_expect_reduction, weight=None)
+weighted("BCELoss", "binary_cross_entropy", reduction="mean")
+weighted("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", reduction="mean", pos_weight=None)
+weighted("NLLLoss", "nll_loss", ignore_index=-100, reduction="mean")
+weighted(
+    "CrossEntropyLoss", "cross_entropy", ignore_index=-100, reduction="mean", label_smoothing=0.0
+)

@@ -283,10 +283,8 @@ class Walk(NameWalk):
             self.refuse(decorator, DECORATOR)
         for parameter in getattr(node, "type_params", []):
             self.refuse(parameter, TYPE_PARAMETER)
-        args, body = self._parameters(node.args), node.body
-        match body:
-            case [ast.Expr(value=ast.Constant(value=str())) as purpose, *rest]:
-                body = rest or [ast.copy_location(ast.Pass(), purpose)]
+        args = self._parameters(node.args)
+        body = [n for n in node.body if not is_text(n)] or [ast.copy_location(ast.Pass(), node)]
         with self.scope({each.arg for each in node.args.args} | find_assigned(node.body)):
             return remake(node, args=args, body=self.all(body), returns=None)
 
@@ -324,6 +322,11 @@ def _read_magnitude(node: ast.expr) -> Fraction:
     return abs(found) if isinstance(found, Fraction) else Fraction(0)
 
 
+def is_text(node: ast.stmt) -> bool:
+    """Whether a statement is a text alone, which is a comment."""
+    return isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", 0), str)
+
+
 def find_assigned(body: Sequence[ast.stmt]) -> frozenset[str]:
     names: set[str] = set()
     for node in body:
@@ -358,12 +361,13 @@ def translate(
     for node in definitions:
         if node.name in variables:
             walk.say(node, f"`{node.name}` is a variable too", "give the function its own name")
+    statements = [n for n in tree.body[:-1] if not is_text(n)] + tree.body[-1:]
     body: list[Value] = [
-        walk.define(n) if isinstance(n, ast.FunctionDef) else walk.visit(n) for n in tree.body
+        walk.define(n) if isinstance(n, ast.FunctionDef) else walk.visit(n) for n in statements
     ]
     if walk.complaints:
         raise TextError(walk.complaints)
-    last = max((k for k, n in enumerate(tree.body) if isinstance(n, ast.Expr)), default=None)
+    last = max((k for k, n in enumerate(statements) if isinstance(n, ast.Expr)), default=None)
     if last is not None:
         value = call_at(body[last], "guard.last", body[last].value)
         kept = ast.Assign([ast.Name(LAST, ast.Store())], value)

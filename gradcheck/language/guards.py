@@ -228,11 +228,12 @@ class Guards:
             self.fits(name, (owner, *args), kwargs)
             if name == "tolist":
                 self.meter.charge_list(prod(shape_of(owner)))
-        if name == "detach" and isinstance(owner, UNTRACKED):
+        if name in ("detach", "numpy") and isinstance(owner, UNTRACKED):
             return owner
         return self.count_call(getattr(owner, name), args, kwargs)
 
     slice = staticmethod(slice)
+    same = staticmethod(lambda value: value)
     truth = staticmethod(bool)
 
     def rank(self, value: Value) -> int:
@@ -245,6 +246,26 @@ class Guards:
         """`(y == label).float()`: truth values and integers as decimal numbers, others as is."""
         plain = np.asarray(unwrap(value))
         return plain.astype(np.float64)[()] if plain.dtype.kind in "biu" else value
+
+    def cast(self, value: Value, dtype: type) -> Value:
+        """`y.to(int)`: the entries as numbers of another type."""
+        if dtype is float:
+            return self.floats(value)
+        plain = np.asarray(unwrap(value))
+        if plain.dtype.kind == "O":
+            raise TypeError("only numbers that are no formula can be made whole")
+        return plain.astype(dtype)[()]
+
+    def wholes(self, value: Value) -> Value:
+        return self.cast(value, int)
+
+    def truths(self, value: Value) -> Value:
+        return self.cast(value, bool)
+
+    def copy_as(self, value: Value, dtype: type) -> Value:
+        """`y.astype(int)`, which NumPy makes a copy of in any case."""
+        made = self.cast(value, dtype)
+        return self.find("copy")(value) if made is value else made
 
     def lengths(self, value: Value, dim: int | None = None) -> Value:
         """`x.size()`, `x.size(0)`."""

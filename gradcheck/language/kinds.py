@@ -53,7 +53,8 @@ TENSOR_ATTRIBUTES = words(
 )
 TENSOR_METHODS = words(
     "backward detach item retain_grad requires_grad_ zero_ tolist step zero_grad parameters "
-    "add_ sub_ mul_ div_ fill_ copy_ name append extend named_parameters train eval"
+    "add_ sub_ mul_ div_ fill_ copy_ name append extend named_parameters train eval "
+    "numpy"
 )
 # A run that is recorded gives these their meaning; elsewhere a layer is a function of its input.
 LAYERS = words("Sequential") | frozenset(LOSSES) | frozenset(APPLIED) | frozenset(HOLDING)
@@ -162,7 +163,7 @@ class NumberKind:
             return lambda *args, **kwargs: self._hold(maker(*map(unwrap, args), **kwargs))
         if name in LOSSES:
             loss = everything()[LOSSES[name].row]
-            return lambda reduction="mean": lambda a, b: loss(a, b, reduction=reduction)
+            return lambda **how: lambda a, b: loss(a, b, **how)
         if name in RECORDED_WORDS:
             return _refuse_unrecorded(name)
         if name.startswith(OF_METHODS):

@@ -51,9 +51,10 @@ NAMELESS = "write `*` between factors, or give a function a name: `f = ...`, the
 GUARDS = {
     "size": "lengths", "numel": "count", "dim": "rank", "eq": "equal", "ne": "not_equal",
     "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "float": "floats",
-    "double": "floats",
+    "double": "floats", "long": "wholes", "int": "wholes", "bool": "truths", "astype": "copy_as",
+    "to": "cast", "type": "cast", "cpu": "same",
 }  # fmt: skip
-"""Methods of PyTorch that are an operator, tell the shape, or make floats."""
+"""Methods of PyTorch and NumPy that are an operator, tell the shape, or say what entries are."""
 PYTORCHS = frozenset({"torch", "nn", "F"})
 FUNCTION = Refusal("`{path}` is a function", "call it: `{path}(...)`")
 CONTEXT = Refusal("`{name}` is no value", "write `with {name}():`")
@@ -170,6 +171,8 @@ class NameWalk(ast.NodeVisitor):
             if prefix and prefix not in PREFIXES:
                 random = "give random numbers as inputs: `{shape: [...]}`"
                 cure = random if "random" in prefix else "call functions by their bare names"
+                known = [INSTEAD[word] for word in f"{prefix}.{name}".split(".") if word in INSTEAD]
+                cure = next(iter(known), cure)
                 self.say(node, f"`{prefix}` is not offered", cure)
                 return None
             owner = None if prefix else self.visit(node.value)
@@ -250,8 +253,7 @@ class NameWalk(ast.NodeVisitor):
         else:
             known = vocabulary.functions | vocabulary.constants | vocabulary.aliases.keys()
             what, otherwise = f"`{spelled}` is not offered", "`gradcheck ops` lists what is"
-        instead = "" if spelled[0] == "." else INSTEAD.get(name, "")
-        self.say(node, what, instead or suggest_nearest(name, known) or otherwise)
+        self.say(node, what, INSTEAD.get(name) or suggest_nearest(name, known) or otherwise)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         found = self.look_up(node, called=False)
@@ -329,7 +331,7 @@ class NameWalk(ast.NodeVisitor):
         known: frozenset[str] = WORDS,
     ) -> ast.expr:
         """A value; of a function's arguments a word or a type may be one too."""
-        if role in ("function", "postfix"):
+        if role in ("function", "postfix", "guard"):
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
                 word = value.value
                 is_word = SUBSCRIPTS.fullmatch(word) if name == "einsum" else word in known

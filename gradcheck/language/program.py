@@ -20,6 +20,7 @@ from gradcheck.language.grammar import LAST, find_unexpected, translate
 from gradcheck.language.guards import TYPE, Guards
 from gradcheck.language.kinds import NumberKind
 from gradcheck.language.vocabulary import (
+    NO_PYTHON,
     OTHERWISE,
     SIGNS,
     SYNTAX,
@@ -319,7 +320,8 @@ def _explain_syntax(passage: Passage, error: SyntaxError) -> Complaint:
     if sign := SIGNS.get(text[start : start + 1]):
         return passage.complaint(f"`{text[start]}` is no sign of Python", f"write `{sign}`", where)
     message = f"not readable as Python: {error.msg[0].lower()}{error.msg[1:]}"
-    return passage.complaint(message, cure(error, SYNTAX_OTHERWISE), where)
+    copied = next((cure for sign, cure in NO_PYTHON.items() if text.lstrip().startswith(sign)), "")
+    return passage.complaint(message, copied or cure(error, SYNTAX_OTHERWISE), where)
 
 
 def cure(error: SyntaxError, otherwise: str = "") -> str:
@@ -433,6 +435,7 @@ def run(
         raise
     except Exception as error:
         kept = TextError([_make_complaint(program, error)])
+        kept.steps = meter.spent["steps"]
         if not keep_error:
             raise kept from error
     return RunOutcome(namespace.get(LAST), _list_variables(namespace), meter.spent["steps"], kept)

@@ -177,6 +177,12 @@ SYNTAX: tuple[tuple[str, str], ...] = (
     ("'return' outside", "let the last line be the value itself"),
     ("call to 'print'", "leave it out, or keep a value with `record(name=value)`"),
 )
+NO_PYTHON = {
+    ">>>": "leave `>>>` and what was printed out",
+    "%": "leave the line out: it is for a notebook",
+    "!": "leave the line out: it is for a notebook",
+}
+"""What lines begin with that were copied from elsewhere."""
 SYNTAX_OTHERWISE = "write it as Python: `2*x`, `x**2`, `sin(x)`, `abs(x)`"
 
 # Characters of mathematics that Python's parser refuses.
@@ -188,6 +194,16 @@ SIGNS: dict[str, str] = {
 INSTEAD = {
     **{kind: f"write the loop over time with `nn.{kind}Cell`" for kind in ("RNN", "LSTM", "GRU")},
     **dict.fromkeys(["DataLoader", "TensorDataset"], "take slices: `X[k:k + 5]` in a loop over k"),
+    **dict.fromkeys(["device", "cuda"], "leave it out: there is one device"),
+    **dict.fromkeys(
+        ["at", "index_add", "index_add_", "scatter", "scatter_", "scatter_add_"],
+        "write a loop: `for k, i in enumerate(places): y[i] += x[k]`",
+    ),
+    **dict.fromkeys(
+        ["lr_scheduler", "param_groups", "RMSprop", "AdamW", "Adagrad"],
+        "write the step out: `with no_grad():` and `w -= rate * w.grad`",
+    ),
+    "inf": "write a large number: `1e300`",
     **dict.fromkeys(["plt", "pyplot"], "leave pictures out: `solve --plot DIR` draws some"),
 }
 """What to write for what lessons use and nothing here is like."""

@@ -7,6 +7,7 @@ numbers. Else its ledger is that of the reference with a mistake in it.
 """
 
 import ast
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -98,7 +99,7 @@ def _look_at_deposits(run: Trace, full: int) -> tuple[Mapping[int, int], set[int
 # -- a student's own program with one place said otherwise -----------------------------------------
 
 FIRST = (
-    "step-upwards",
+    "step-upwards memory-shared",
     "growing-total",
     "wrong-rate",
     "sign-error sum-for-mean mean-for-sum factor-two transposed operands-swapped",
@@ -109,6 +110,9 @@ FIRST = (
 )
 """In which order the changes of a text are tried; others come last."""
 RANKS = {name: k for k, names in enumerate(FIRST) for name in names.split()}
+ZERO = re.compile(r"-?0(\.0*)?\b(?!\.)|(np\.|torch\.)?zeros")
+SHARING = (ast.Name, ast.Attribute, ast.Subscript)  # values that may lie in another's memory
+SIZED = ("shape", "size", "ndim")
 EVERYWHERE = ("step-upwards", "wrong-rate")  # what is done in every step alike
 MULTIPLES = {-1.0: "sign-error", 2.0: "factor-two", 0.5: "factor-two"}
 CALLED = {
@@ -172,18 +176,30 @@ def _find_stored(node: ast.AST) -> set[str]:
     return {n.id for n in names if isinstance(n.ctx, ast.Store)}
 
 
+def _find_names(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
 def _changes(tree: ast.Module, words: SourceWords, numbers: Sequence[float]) -> Iterator[Change]:
     nodes = list(ast.walk(tree))
-    steps = {id(n) for step in nodes if _is_rate(step) for n in ast.walk(step)}
+    steps = set(map(id, _list_rates(tree)))
     totals = {id(n) for n in nodes if _is_total(n, tree)}
     whole = ast.FunctionDef("program", ast.arguments([], [], None, [], [], None, []), tree.body, [])
     edits = list(chain(*list_stages(whole, words)))
+    clone = "clone" if "torch" in _find_names(tree) else "copy"
+    due = list[Edit]()
+    sized = {id(n.value) for n in nodes if isinstance(n, ast.Attribute) and n.attr in SIZED}
+    edits = [e for e in edits if id(e.old) not in sized or e.name == "another-name"]
     for node in nodes:
+        if isinstance(node, ast.Assign | ast.AugAssign) and isinstance(node.value, SHARING):
+            own = ast.Call(ast.Attribute(node.value, clone, ast.Load()), [], [])
+            edits.append(Edit("memory-shared", node.value, own))
         if isinstance(node, ast.BinOp):
             edits += [Edit("another-name", node, ast.Name(v, ast.Load())) for v in words.names]
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             others = (ast.Constant(number) for number in numbers if number != node.value)
-            edits += [Edit("coefficient-slip", node, other) for other in others]
+            due += [Edit("coefficient-slip", node, other) for other in others]
+    edits = due + edits
     found = [
         (_name_edit(edit, id(edit.old) in steps, id(edit.old) in totals), edit) for edit in edits
     ]
@@ -221,20 +237,35 @@ def _find_difference(edit: Edit) -> object:
     return type(old), type(new), type(getattr(new, "op", None)), same_left
 
 
-def _is_rate(node: ast.AST) -> bool:
-    """`w -= 0.1 * w.grad`, `w = w - lr * g`, a variable less a product; and `lr=0.1`."""
-    match node:
-        case ast.keyword(arg="lr"):
-            return True
-        case ast.AugAssign(op=ast.Add() | ast.Sub(), value=value):
-            return "grad" in ast.unparse(value) or isinstance(value, ast.BinOp)
-        case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-                value = value.func.value  # `(w + 0.1 * g).detach()`
-            said = ast.unparse(value)
-            stepped = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Sub)
-            return stepped and name in said and "*" in said
-    return False
+def _list_rates(tree: ast.Module) -> Iterator[ast.AST]:
+    """What makes a step as long as it is, and turns it: `- 0.1 * g` of `w = w - 0.1 * g`, `lr=0.1`.
+
+    What is added to a sum that begins at zero is no step.
+    """
+    assigned = [n for n in ast.walk(tree) if isinstance(n, ast.Assign)]
+    sums = {n for a in assigned if ZERO.match(ast.unparse(a.value)) for n in _find_stored(a)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.keyword(arg="lr"):
+                yield from ast.walk(node)
+            case ast.AugAssign(op=ast.Add() | ast.Sub(), target=ast.Name() | ast.Attribute()):
+                if not _find_stored(node) & sums:
+                    yield from (node, *_list_factors(node.value))
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+                    value = value.func.value  # `(w + 0.1 * g).detach()`
+                if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Sub):
+                    sides = [s for s in (value.left, value.right) if name not in _find_names(s)]
+                    if len(sides) == 1 and name not in sums:
+                        yield from (value, *_list_factors(sides[0]))
+
+
+def _list_factors(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    if isinstance(node, ast.UnaryOp):
+        yield from _list_factors(node.operand)
+    elif isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add | ast.Sub):
+        yield from (*_list_factors(node.left), *_list_factors(node.right))
 
 
 def _is_total(node: ast.AST, tree: ast.Module) -> bool:
@@ -314,7 +345,7 @@ ONLY_HERE = "these are the right numbers at the given point only"
 COPIED = "one-point"  # what is said of such an answer in a word
 LONGEST_REMARK = 2_000
 NOTES = 2
-REWRITINGS, SPENT = 600, 20_000  # that are tried, and operations that they may take
+REWRITINGS, SPENT = 600, 20_000  # that are tried, and operations or steps that they may take
 # A verdict stands whatever happens to its explanation.
 FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
 COUNTED = {
@@ -459,8 +490,9 @@ def _find_repairs(
         return named, ()
     tree = reference.problem.program.tree
     values: list[Numbers] = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
-    numbers = [float(value) for value in values if type(value) in (int, Fraction)]
-    many = min(REWRITINGS, SPENT // max(here.ledger.spent, 1))
+    known = [float(value) for value in values if type(value) in (int, Fraction)]
+    numbers = [int(number) if number.is_integer() else number for number in known]
+    many = min(REWRITINGS, SPENT // max(here.ledger.spent, here.ledger.steps, 1))
     sizes, suspects = _list_sizes(reference), _find_suspects(reply, reference, here)
     found = rewrite(reply.program.source, numbers, sizes, suspects)
     for mistake, tree, span, cure in islice(found, many):
@@ -484,10 +516,10 @@ def _find_suspects(reply: ProgramAnswer, reference: Reference, here: Trace) -> f
     for node in ast.walk(reply.program.tree):
         if isinstance(node, ast.Assign | ast.AugAssign):
             for name in _find_stored(node):
-                used[name] |= {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+                used[name] |= _find_names(node.value)
 
     def find_below(node: ast.AST) -> set[str]:
-        found = dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+        found = dict.fromkeys(_find_names(node))
         for name in (left := list(found)):
             more = used[name] - found.keys() if name in used else ()
             found |= dict.fromkeys(more)
@@ -498,7 +530,8 @@ def _find_suspects(reply: ProgramAnswer, reference: Reference, here: Trace) -> f
         return frozenset()
     below = [(find_below(node), is_near(x, y)) for node, x, y in zip(read, mine, due, strict=True)]
     wrong = [names for names, right in below if not right]
-    return frozenset(set.intersection(*wrong).difference(*(n for n, right in below if right)))
+    common = set.intersection(*wrong) if wrong else set[str]()
+    return frozenset(common.difference(*(names for names, right in below if right)))
 
 
 def _list_sizes(reference: Reference) -> list[str]:
@@ -533,7 +566,8 @@ def _list_remarks(reference: Reference, here: Trace) -> Iterator[str]:
         Counter((entry.verb, entry.leaf.name) for entry in run.entries)
         for run in (here, reference.trace)
     )
-    for (verb, leaf), wanted in due.items() if here.ended and not here.stopped else ():
+    went_back = here.ended and not here.stopped and any(verb == "add" for verb, _ in came)
+    for (verb, leaf), wanted in due.items() if went_back else ():
         if came[verb, leaf] != wanted:
             words = COUNTED[verb].format(leaf=leaf)
             yield f"{came[verb, leaf]} {words}, {wanted} in a program that is right"

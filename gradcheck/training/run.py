@@ -5,6 +5,7 @@ elements and operations, which are counted, and no clock.
 """
 
 import ast
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -278,6 +279,7 @@ def execute(
         outcome = run(
             problem.program, inputs, KINDS["tensor"], budget, context=words.table, keep_error=ends
         )
+    ledger.steps = outcome.steps
     if watched:
         _name_holders(ledger, outcome.names, problem.program.tree)
     error = None if outcome.error is None else outcome.error.complaints[0].message
@@ -301,16 +303,22 @@ COMPLAINTS = 5
 WIDEST = 300
 ANSWER = "answer"  # what the file is called in complaints
 SPACES = " \n\r\t"
+FENCE = re.compile(r"^[ \t]*```\w*(?=\s*?$)", re.MULTILINE)
 STUDENTS = replace(VOCABULARY, methods=VOCABULARY.methods | {"append"})
 UNREADABLE = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
 TOO_MUCH = (RecursionError, MemoryError)
-OPERATIONS = 8_000
-WORK = 80_000  # turns and calls, times the expressions that the text holds
-STEPS = 4_000
+OPERATIONS = 40_000
+WORK = 400_000  # turns and calls, times the expressions of the longest turn
+STEPS = 20_000
+TURNING = (ast.For, ast.While, ast.FunctionDef, ast.ListComp, ast.GeneratorExp)
 
 
 def read_program(problem: Problem, text: str) -> Program:
-    """The text of an answer as a program over the inputs; TextError has what is refused."""
+    """The text of an answer as a program over the inputs; TextError has what is refused.
+
+    The fences of Markdown around it are blanks.
+    """
+    text = FENCE.sub(lambda fence: " " * len(fence[0]), text)
     try:
         if len(text) > LONGEST:
             size = f"{len(text):,} characters, at most {LONGEST:,}"
@@ -337,10 +345,10 @@ def read_tree(problem: Problem, tree: ast.Module) -> Program:
 
 
 def make_allowance(program: Program, share: int = 1) -> Budget:
-    """The budget of an answer, or a share of it; the longer a text, the less it may loop."""
-    expressions = sum(isinstance(node, ast.expr) for node in ast.walk(program.tree))
+    """The budget of an answer, or a share of it; the longer its turns, the fewer it may take."""
+    turns = (_count_once(n) for n in ast.walk(program.tree) if isinstance(n, TURNING))
     return Budget(
-        steps=min(STEPS, WORK // max(expressions, 1)) // share,
+        steps=min(STEPS, WORK // max([1, *turns])) // share,
         depth=20,
         elements=10_000,
         entries=5_000,
@@ -349,6 +357,12 @@ def make_allowance(program: Program, share: int = 1) -> Budget:
         bits=512,
         exponent=STUDENT_EXPONENT,
     )
+
+
+def _count_once(turn: ast.AST) -> int:
+    """The expressions of one turn of a loop, or of a call, without those of loops inside."""
+    inner = (n for n in ast.iter_child_nodes(turn) if not isinstance(n, TURNING))
+    return sum(isinstance(n, ast.expr) + _count_once(n) for n in inner)
 
 
 def run_program(
@@ -367,6 +381,7 @@ def run_program(
     """
     ledger, notes = GradLedger(verbs, limit=OPERATIONS // share), list[str]()
     answering, budget = replace(problem, program=program), make_allowance(program, share)
+    answering.places.update(problem.places)  # whole numbers there are whole in any program
     value: Output = None
     failed, stopped, ended = "", False, False
     with _note_warnings(notes):
@@ -375,6 +390,7 @@ def run_program(
             ended = True
             value, failed = _read(problem, part, end, budget)
         except TextError as error:
+            ledger.steps = error.steps
             failed = "\n".join(map(str, error.complaints))
         except GradcheckError as error:
             failed, stopped = str(error), isinstance(error, OutOfBudget)

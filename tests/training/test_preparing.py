@@ -72,7 +72,7 @@ def test_an_accusation_needs_a_firm_reference():
         # a hundred steps of the logistic map are chaos: no key, rather than unjust verdicts
         ("x = w.detach()\nfor k in range(100):\n    x = 4 * x * (1 - x)\n", "{w: 0.3}",
          "rounding alone"),
-        ("x = w\nfor k in range(5000):\n    x = x * 0.999\n", "{w: [1.0, -2.0]}",
+        ("x = w\nfor k in range(15000):\n    x = x * 0.999\n", "{w: [1.0, -2.0]}",
          "an answer may use twice"),
     ],
 )  # fmt: skip
