@@ -153,11 +153,20 @@ class Calls(Operands):
         return found
 
     def read_capital_sigma(self, token: Token) -> ast.expr:
-        """`Σ_i x_i` as `∑_i x_i`, where no input is called so."""
-        kind = "op" if token.text == "Σ_" else "number" if token.text[1:].isdigit() else "word"
-        below = Token(kind, token.text[1:], token.start + 1, token.end)
-        self.instead(*[token._replace(kind="op", text="∑"), below][: len(token.text)])
+        """`Σ_i x_i` and `sum_i x_i` as `∑_i x_i`, where no input is called so."""
+        rest = token.text.removeprefix("sum").removeprefix("Σ")
+        kind = "op" if rest == "_" else "number" if rest.isdigit() else "word"
+        below = Token(kind, rest, token.end - len(rest), token.end)
+        self.instead(token._replace(kind="op", text="∑"), *([below] if rest else []))
         return self.sum()
+
+    def times(self, token: Token) -> ast.expr | None:
+        """`3.0 x 10^8`."""
+        if self.look(-1).kind != "number":
+            return None
+        self.at += 1
+        self.note(f"{token.text} is read as *")
+        return self.value()
 
     def module(self, _: Token) -> ast.expr | None:
         """`np.sin`, `torch.special.erf`."""
@@ -342,8 +351,12 @@ class Calls(Operands):
             keywords.extend([keyword] if keyword else [])
             return None if keyword else self.call_argument()
 
+        words = self.words
+        if function in ("sum", "mean") and (letter := self.read_index_below()):
+            self.words = words.inside_sum(letter)  # sum(x_i - mu)
         if not self.takes(CLOSING[opening.text]):
             args += chain(*self.rows(opening, entry))
+        self.words = words
         if len(args) == 2 and not keywords:
             if function in LARGER and value is not None:
                 axis = args.pop()
@@ -490,7 +503,8 @@ class Calls(Operands):
 
 UNDECLARED: list[tuple[re.Pattern[str], Callable[[Calls, Token], ast.expr | None]]] = [
     (re.compile(rf"(?:{'|'.join(WRAPPERS)}) \("), Calls.read_wrapped),
-    (re.compile(r"Σ(?:_| |. )"), Calls.read_capital_sigma),
+    (re.compile(r"Σ(?:_| |. )|sum_"), Calls.read_capital_sigma),
+    (re.compile("[xX] 10 "), Calls.times),
     (re.compile(rf"(?:{'|'.join(MODULES)}) \. \w"), Calls.module),
     (re.compile(r"(?:arc|ar|arg) \w"), Calls.inverse),
     (re.compile(rf"grad_fn |{OPERATOR.pattern}"), lambda parser, _: parser.derivative()),

@@ -55,7 +55,7 @@ OF = re.compile(
 MARKER = re.compile(
     r"(?:[a-iA-I]|[ivxIVX]{2,4}|\d{1,2}(?: [a-h])?) \) "
     r"|\( (?P<letter>[a-ivA-I]|[ivxIVX]{2,4}) \) (?=\w|[\\(\[])"
-    r"|(?P<numbered>\d{1,2}\. (?=\.?\d))|(?P<counted>\d{1,2} : )"
+    r"|(?P<numbered>\d{1,2}\. (?=\.?\d))|(?P<counted>(?:\d{1,2}|[^\W\d]\w*) : )"
     r"|(?P<task>[^\W\d]+) (?:\. )?\d{1,2}(?:\.| [:)]) "
 )
 OPERATOR = re.compile(

@@ -136,7 +136,7 @@ class Prose:
     def says_nothing(self, tokens: Tokens) -> bool:
         """Whether there are words only, and enough of them that are no names of this problem."""
         found = REMARK.fullmatch(sketch := self.sketch(tokens))
-        named = "d" in sketch and tokens[0].text != "for"  # `for all x`
+        named = "d" in sketch and tokens[0].text not in ("for", "wrt")  # `for all x`
         return found is not None and (not named or len(STRANGE.findall(sketch)) > 1)
 
     def trim_words(self, tokens: list[Token]) -> list[Token]:

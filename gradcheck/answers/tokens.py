@@ -67,7 +67,7 @@ LOST = {"\x0c": "\\f", "\x08": "\\b", "\x0b": "\\v", "\x07": "\\a", "\t": "\\t",
 """`\\frac` read as an escape."""
 ODD = re.compile(
     r"(?P<gone>['’\u202f\u2009\u00a0](?<=\d.)(?=\d{3}(?!\d))|\\(?=[\^*_])"
-    r"|</?(?:p|br|i|b|em|strong|span|div|font|code|var|u)(?: [^<>]*)?/?>)"
+    r"|</?(?:p|br|i|b|em|strong|span|div|font|code|var|u)(?: [\w-]+=[^<>]*)? ?/?>)"
     r"|(?P<entity>&(?:[A-Za-z]{2,10}\d?|#\d{2,6}|#[xX][0-9A-Fa-f]{2,5});)"
     r"|<(?P<raised>sup|sub)>(?P<inside>[^<>]*)</(?P=raised)>"
     rf"|(?P<above>[{ABOVE}]+)|(?P<below>[{BELOW}]+)"
@@ -210,13 +210,13 @@ ACCENTED = (
 COLUMNS = r"(?:\{[lcr| ]+\})?"
 TOKEN = re.compile(
     r"(?P<blank>[ ]+)|(?P<number>(?:\d+(?:\.(?![*/^.])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<word>[^\W\d_][^\WΣ]*(?:(?<=_)\{\w+\})?|_\w+|_\{\w+\})"
+    r"|(?P<word>w\.r\.t\.|[^\W\d_][^\WΣ]*(?:(?<=_)\{\\?\w+\})?|_\w+|_\{\w+\})"
     r"|(?P<string>(?<=einsum\()\s?(['\"])[A-Za-z, ]{1,60}(?:->[A-Za-z ]{0,12})?\5)"
     r"|(?P<op>\.[*/^]|\*\*|<=|>=|==|!=|:=|=>|->|//|\.\.\.|\$\$?|[^\\\n])"
     r"|(?P<line>\n|\\\\|\\newline\b)"
     r"|(?P<left>\\(?:left|[bB]igg?l)\s*\|)|(?P<right>\\(?:right|[bB]igg?r)\s*\|)"
     rf"|\\(?P<accent>{ACCENTED})"
-    rf"|(?P<gap>\\(?:[,;:! ]|(?:{SPACES}|boxed|fbox)\b|(?:{FONTS})\s*(?=\\[A-Za-z])"
+    rf"|(?P<gap>\\(?:[,;:! ]|(?:{SPACES}|boxed|fbox)(?![A-Za-z])|(?:{FONTS})\s*(?=\\[A-Za-z])"
     r"|(?:left|right|middle|[bB]igg?[lr]?)(?![A-Za-z])\*?\s*\.?))"
     rf"|(?P<frame>\\(?:begin|end)\s*\{{(?:{FRAMES})\*?\}}{COLUMNS})"
     rf"|\\(?:{FONTS})\s*(?:\{{\s*\\?(?P<font>[A-Za-z](?:\w|\\_)*)\s*\}}|(?P<letter>[A-Za-z]\b)"
@@ -225,7 +225,7 @@ TOKEN = re.compile(
     rf"|(?P<rows>\\begin\s*\{{(?:[pbvB]?matrix|smallmatrix|array)\*?\}}{COLUMNS})"
     r"|(?P<end>\\end\s*\{(?:[dr]?cases|[pbvB]?matrix|smallmatrix|array)\*?\})"
     r"|\\(?P<command>(?:sum|int|prod|lim|[lr]?[vV]ert)(?![A-Za-z])"
-    r"|[A-Za-z]+(?:\s*_\s*(?:[A-Za-z0-9]|\{\s*\w+\s*\}))?|.)|(?P<lone>.)",
+    r"|[A-Za-z]+(?:\s*_\s*(?:[A-Za-z0-9]|\{\s*\\?\w+\s*\}))?|.)|(?P<lone>.)",
     re.DOTALL,
 )
 UNSEEN = frozenset(["blank", "gap", "frame"])
@@ -321,7 +321,7 @@ def _name_command(typed: str, kind: str, command: str, start: int) -> tuple[str,
 
 
 def _check_word(typed: str, start: int, word: str) -> str:
-    word = word.replace("{", "").replace("}", "")
+    word = re.sub(r"[{}\\.]", "", word)
     if len(word) > NAME:
         message = f"a name of {len(word)} letters: at most {NAME} are read"
         raise make_fault(typed, start, message, "write * between factors", len(word))

@@ -262,7 +262,7 @@ SENTENCES = (
     "hence here with from using use used get got because since therefore answer derivative "
     "are not no never nicht kein keine pas non when where let set "
     "ans result solution maybe probably perhaps think guess gives equals also finally simply "
-    "right correct final done qed ok okay thanks sorry which entrywise elementwise about "
+    "right correct final done qed ok okay thanks sorry which entrywise elementwise about wrt "
     "approximately"
 )
 STOP = frozenset(f(word) for word in SENTENCES.split() for f in (str, str.capitalize, str.upper))
