@@ -59,6 +59,7 @@ OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "ma
 TURNED = re.compile(r"(?:[.^{-] T|[{(^] - 1) |'")
 MATRICES = "arrays side by side are read as a matrix product"
 COUNTS = {1: "one argument", 2: "two arguments", 3: "three arguments"}
+SIZED = re.compile(r"(?=n|N|.*I\Z)([nN]?)(.+?)(I?)")
 BASED = re.compile(r"log_(\d{1,4}|[A-Za-z])")
 OPENS = ("(", "{", "[", "|(", "|", *RADICALS, r"\frac", r"\sqrt")
 LOGARITHMS = ("lg", "sigma", "σ", "Gamma", "Γ")
@@ -193,10 +194,10 @@ class Calls(Operands):
         ways = segment(words, text, opens=self.sees("(", ahead=1))
         if not ways and (words.names | words.constants).issuperset(text):
             ways = [tuple(text)]  # o f, b e, where a sentence has the word, too
-        for way in ((text[:-1], "I"), ("n", text[1:]), ("N", text[1:])):  # kI, nμ
-            known = any(piece and self.words.meaning(piece) for piece in way)
-            if not ways and known and "".join(way) == text:
-                ways = [way]
+        if not ways and (sized := SIZED.fullmatch(text)):  # kI, nμ
+            size, inner, identity = sized.groups()
+            known = [(inner,)] if self.words.meaning(inner) else segment(words, inner, opens=False)
+            ways = [tuple(filter(None, (size, *way, identity))) for way in known]
         return self.segments(token, ways) if ways else None
 
     def length(self, token: Token) -> ast.expr:

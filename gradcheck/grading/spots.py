@@ -122,7 +122,7 @@ def list_gradients(problem: Problem) -> dict[str, str]:
 
 
 def list_answerable(problem: Problem) -> Iterator[str]:
-    """The names that a program assigns, but for those of functions and those made of gradients."""
+    """The names that a program assigns, but for functions, counters and what gradients make."""
     nodes = list(ast.walk(problem.program.tree))
     made, before = set(BACKWARD), 0
     while before < len(made):
@@ -133,6 +133,8 @@ def list_answerable(problem: Problem) -> Iterator[str]:
             if targets[0] is not None and source is not None and _mentions(source, made):
                 inside = (each for target in targets for each in ast.walk(target))
                 made |= {each.id for each in inside if isinstance(each, ast.Name)}
+    counted = [ast.walk(node.target) for node in nodes if isinstance(node, ast.For)]
+    made |= {each.id for target in counted for each in target if isinstance(each, ast.Name)}
     for name in find_assignments(problem.program.tree):
         function = name[1:] and BY_SPELLING.get(name, name) in VOCABULARY.functions
         declared = name in problem.inputs and name not in problem.made
