@@ -61,12 +61,14 @@ OF_WHOLES = "an array of whole numbers cannot hold this - begin with `array([0.0
 class Guards:
     """The operators, items, loops and calls of one run.
 
-    `literal` makes decimal numbers, `find` knows the number kind's functions.
+    `literal` makes decimal numbers, `find` knows the number kind's functions. An entry of `arrays`
+    is a number, as in NumPy: `s = b[0]; s += 1` leaves `b` as it is.
     """
 
     meter: Meter
     literal: Callable[[Fraction], Value]
     find: Callable[[str], Routine]
+    arrays: bool = False
 
     def look_up(self, name: str) -> Routine:
         if name not in OPERATIONS:
@@ -165,7 +167,7 @@ class Guards:
         return result
 
     def in_place(self, name: str, a: Value, b: Value) -> Value:
-        return self.operate(name, a, b, place=1)
+        return self.operate(name, a, b, place=int(not self.arrays or shape_of(a) != ()))
 
     # -- items, loops, calls ---------------------------------------------------------------------
 

@@ -99,7 +99,10 @@ MADE = "requires_grad"
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A checked program, compiled; `needs` are the tables and names that its run must look up."""
+    """A checked program, compiled; `needs` are the tables and names that its run must look up.
+
+    One of `arrays` computes with them as NumPy does: nothing in it learns.
+    """
 
     passage: Passage
     tree: ast.Module
@@ -107,6 +110,7 @@ class Program:
     needs: frozenset[tuple[str, str]]
     literals: tuple[Fraction, ...]
     spans: Spans
+    arrays: bool = False
 
     @property
     def source(self) -> str:
@@ -447,7 +451,7 @@ def _make_namespace(
     def find(name: str) -> Routine:
         return guards.function(name, context[name] if name in context else kind.function(name))
 
-    guards = Guards(meter, kind.literal, find)
+    guards = Guards(meter, kind.literal, find, program.arrays)
     tables: dict[str, Callable[[str], Value]] = {
         "guard": guards.look_up,
         "builtin": guards.builtin,

@@ -26,8 +26,9 @@ from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import STUDENT_EXPONENT, Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language import Budget, Program, check_expression, check_program
 from gradcheck.language.grammar import list_targets
-from gradcheck.language.kinds import KINDS, VOCABULARY
+from gradcheck.language.kinds import KINDS, RECORDED_WORDS, VOCABULARY
 from gradcheck.language.program import run
+from gradcheck.language.vocabulary import words
 from gradcheck.problem.record import ERROR, Part, Point, Problem
 from gradcheck.scripts.run import LeafNames
 from gradcheck.training.ledger import CHUNK, BackwardCall, GradLedger, LedgerEntry, LoopVerbs
@@ -268,7 +269,7 @@ def execute(
     words = LoopWords(ledger, written)
     inputs = {
         name: words.leaf(point[name], name)
-        if entry.requires_grad
+        if entry.requires_grad and not problem.program.arrays
         else tensor(problem.in_numpy(name, point[name]))
         for name, entry in entries
         if entry.written is None
@@ -310,6 +311,10 @@ TOO_MUCH = (RecursionError, MemoryError)
 OPERATIONS = 40_000
 WORK = 400_000  # turns and calls, times the expressions of the longest turn
 STEPS = 20_000
+LEARNING = (RECORDED_WORDS - {"record"}) | words(
+    "torch nn F optim autograd tensor backward detach no_grad enable_grad data requires_grad "
+    "requires_grad_ grad_fn is_leaf retain_grad"
+)
 TURNING = (ast.For, ast.While, ast.FunctionDef, ast.ListComp, ast.GeneratorExp)
 
 
@@ -329,7 +334,8 @@ def read_program(problem: Problem, text: str) -> Program:
                 what = f"the character U+{ord(letter):04X}, which cannot be seen"
                 raise TextError([Complaint(what, "remove it", *place)])
         names = tuple(problem.inputs)
-        return check_program(Passage(text, ANSWER), declared=names, vocabulary=STUDENTS)
+        found = check_program(Passage(text, ANSWER), declared=names, vocabulary=STUDENTS)
+        return _tell_arrays(problem, found)
     except TextError as error:
         raise TextError([_shorten(each) for each in error.complaints[:COMPLAINTS]]) from None
 
@@ -341,7 +347,16 @@ def _shorten(said: Complaint) -> Complaint:
 
 def read_tree(problem: Problem, tree: ast.Module) -> Program:
     """The same of a tree, whose text nobody will see."""
-    return check_expression(tree, declared=tuple(problem.inputs), vocabulary=STUDENTS)
+    found = check_expression(tree, declared=tuple(problem.inputs), vocabulary=STUDENTS)
+    return _tell_arrays(problem, found)
+
+
+def _tell_arrays(problem: Problem, program: Program) -> Program:
+    """What names nothing of PyTorch's computes with arrays: `w -= 0.1 * g` is no fault there."""
+    trees = [program.tree, *(part.ask.tree for part in problem.parts if part.ask)]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    named = {getattr(node, "attr", getattr(node, "id", "")) for node in nodes}
+    return replace(program, arrays=named.isdisjoint(LEARNING))
 
 
 def make_allowance(program: Program, share: int = 1) -> Budget:
