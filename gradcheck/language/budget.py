@@ -55,6 +55,8 @@ def broadcast(*shapes: Shape) -> Shape:
 def count_ahead(name: str, args: Collection[Value]) -> int:
     """How many elements a call is to make by its arguments: broadcast together, or a number."""
     shapes = [shape for each in args if (shape := find_array_shape(each))]
+    if name in ("zeros", "ones", "rand", "randn"):
+        return _read_number(args)
     numbers = [_read_number(each) for each in args] if name in MAKERS else []
     most, given = max([*numbers[: 1 if name == "full" else None], 0]), list(map(prod, shapes))
     if name in ("outer", "kron", "meshgrid", "convolve", "correlate"):

@@ -262,7 +262,7 @@ class Guards:
         return self.cast(value, int)
 
     def truths(self, value: Value) -> Value:
-        return self.cast(value, bool)
+        return self.operate("not_equal", value, 0)
 
     def copy_as(self, value: Value, dtype: type) -> Value:
         """`y.astype(int)`, which NumPy makes a copy of in any case."""

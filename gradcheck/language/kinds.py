@@ -7,13 +7,14 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
+from gradcheck.engine.factories import MAKERS as ARRAYS
 from gradcheck.engine.factories import make_one_hot
 from gradcheck.engine.layers import APPLIED, LOSSES
 from gradcheck.engine.layers import LAYERS as HOLDING
 from gradcheck.engine.recording import MODE, enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.language.vocabulary import Vocabulary, words
-from gradcheck.numbers.ball import Ball, Scalar, Scalars, balls, wrap
+from gradcheck.numbers.ball import Ball, Scalar, Scalars, arbs, balls, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import BY_SPELLING, TABLE
 from gradcheck.ops.pytorch import OF_METHODS, OWN
@@ -31,10 +32,10 @@ from gradcheck.ops.row import (
 from gradcheck.values import Params, Routine, Value
 
 # Arrays from nothing, and questions about bare numbers: what they answer has no derivative.
-ASKED = """zeros ones full eye arange argmax argmin argsort zeros_like ones_like any all array_equal
-isfinite isnan shape ndim size"""
+ASKED = """zeros ones full full_like eye arange argmax argmin argsort zeros_like ones_like any all
+array_equal isfinite isnan shape ndim size"""
 MAKERS: dict[str, Routine] = {
-    **{name: getattr(np, name) for name in ASKED.split()},
+    **{name: ARRAYS.get(name, getattr(np, name)) for name in ASKED.split()},
     "allclose": lambda a, b, rtol=1e-5, atol=1e-8: bool(
         np.all(np.abs(a - b) <= atol + rtol * np.abs(b))
     ),
@@ -43,6 +44,7 @@ MAKERS: dict[str, Routine] = {
 CONSTANTS: "dict[str, tuple[float, Callable[[], sympy.Expr], Callable[[], arb]]]" = {
     "pi": (float(np.pi), lambda: sympy.pi, arb.pi),
     "e": (float(np.e), lambda: sympy.E, arb.const_e),
+    "inf": (np.inf, lambda: sympy.oo, arb.pos_inf),
 }
 CONTEXTS: dict[str, Routine] = {"no_grad": no_grad, "enable_grad": enable_grad}
 STEPS = (flat,), (flat, flat)  # the slopes of what chooses a number: `floor`, `//`
@@ -158,6 +160,10 @@ class NumberKind:
             return self._numbers
         if name in CONTEXTS:
             return CONTEXTS[name]
+        if name == "full":
+            return self._fill
+        if name == "full_like":
+            return lambda x, *args, **kwargs: self._fill(np.shape(x), *args, **kwargs)
         if name in MAKERS:
             maker = MAKERS[name]
             return lambda *args, **kwargs: self._hold(maker(*map(unwrap, args), **kwargs))
@@ -175,6 +181,9 @@ class NumberKind:
         def call(*args: Value, **kwargs: Value) -> Value:
             if self.own is EXACT:
                 args = tuple(wrap(a) if isinstance(a, Scalar) else a for a in args)
+                if isinstance(row, Op) and row.operands == 1:
+                    args = (*args[:1], *map(_read_parameter, args[1:]))
+                    kwargs = {name: _read_parameter(value) for name, value in kwargs.items()}
             if any(map(self.is_among, args)) or (args and _stays_whole(row, args, kwargs)):
                 return row(*args, **kwargs)
             return row(*map(self._lift, args[:1]), *args[1:], **kwargs)
@@ -237,9 +246,23 @@ class NumberKind:
             return self._hold(TABLE["stack"]([self._numbers(v) for v in values]))
         return self._hold(values if self.is_own(values) else self.lift(values))
 
+    def _fill(self, shape: Value, fill_value: Value, dtype: Value = None) -> Value:
+        if isinstance(fill_value, (Tensor, *EXACT)):  # which may hang on an input
+            number: Value = wrap(fill_value) if self.own is EXACT else fill_value
+            return number * np.ones(shape)
+        return self._hold(np.full(shape, fill_value, dtype))
+
     def _hold(self, made: Value) -> Value:
         plain = type(made) is np.ndarray and made.dtype.kind == "f"
         return self.box(made) if plain or _is_of_integers(made) else made
+
+
+def _read_parameter(value: Value) -> Value:
+    """What is no operand, as a plain number: the decimal next to an exact one."""
+    if np.ndim(value) or not isinstance(value, Scalar | Scalars):
+        return value
+    plain = float(arbs(value).item().mid())
+    return Fraction(repr(plain)) if np.isfinite(plain) else plain
 
 
 def _is_of_integers(made: Value) -> bool:

@@ -46,6 +46,7 @@ from gradcheck.values import Value
 
 COMPLAINTS = 20
 LONGEST_NAME = 64
+INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 SUBSCRIPTS = re.compile(r"[A-Za-z.,\-> ]{0,100}")
 NAMELESS = "write `*` between factors, or give a function a name: `f = ...`, then `f(x)`"
 GUARDS = {
@@ -272,6 +273,10 @@ class NameWalk(ast.NodeVisitor):
     # -- calls
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        match node:  # what masks are filled with
+            case ast.Call(ast.Name("float"), [ast.Constant(str(text))]) if INFINITE.fullmatch(text):
+                infinite = make_name(node, "constant.inf")
+                return ast.UnaryOp(ast.USub(), infinite) if text[0] == "-" else infinite
         own, func, found = self._name_pytorchs_own(node), node.func, NameRole("nothing")
         if isinstance(func, ast.Name | ast.Attribute):
             found = self.look_up(func, called=True) or found

@@ -166,6 +166,7 @@ class Scalar:
     apply: ClassVar[Value]
     exactly: ClassVar[Value]
     bare: ClassVar[Value]
+    fixed = False  # whether it is known to hang on no input
     value: arb
     _key: int | None
 
@@ -183,7 +184,10 @@ class Scalar:
 
     def _sign(self, other: Value) -> int:
         """The sign of self - other at the point, noted as a condition of the path."""
+        before = RUN.ties
         sign = find_sign(self.value - ball_of(other), lambda: (self.key, find_key(other)))
+        if self.fixed and getattr(other, "fixed", True):
+            RUN.ties = before
         if RUN.path is not None:
             difference = self if isinstance(other, int) and other == 0 else self - other
             RUN.path.append((difference, sign))

@@ -21,7 +21,6 @@ Meant = Callable[[Sequence[Numbers], Params], bool]
 UNKNOWN = object()
 """An argument whose value is not in the text."""
 AXES = {"dim", "axis"}
-TURNED = {(1, 0), (-1, -2)}
 
 
 class Differing(NamedTuple):
@@ -117,9 +116,8 @@ METHODS: Mapping[str, Differing] = {
         NOT_NUMPYS,
         "PyTorch tiles, NumPy repeats each entry: `tile(x, (2, 1))`, or `repeat_interleave(x, 2)`",
     ),
-    "transpose": Differing(  # the order of the axes to NumPy, two axes to exchange to PyTorch
-        lambda args, named: len(args) == 2 and tuple(args) not in TURNED, SWAP
-    ),
+    # NumPy's order of the axes would leave a matrix as it is, which nobody writes
+    "transpose": Differing(lambda args, named: len(args) == 2, "", "swapaxes"),
 }  # fmt: skip
 
 # -- functions and methods of PyTorch's own ------------------------------------------------------

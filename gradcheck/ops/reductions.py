@@ -328,7 +328,7 @@ def _slope(y: Numbers, x: Numbers, axis: Axis, ord: Numbers) -> Numbers:
     if ord == 1:
         return np.sign(x)
     if abs(ord) == np.inf:
-        return np.sign(x) * _shares(y, np.absolute(x), axis)
+        return np.sign(x) * _shares(_norm_defined(x, ord, axis, True), np.absolute(x), axis)
     flat = np.equal(y, 0) | np.equal(x, 0)  # below 1 the slope at 0 is 0 by convention
     size = np.where(flat, 1.0, np.absolute(x)) / np.where(flat, 1.0, y)
     return np.where(flat, 0.0, np.sign(x) * size ** (ord - 1))

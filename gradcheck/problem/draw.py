@@ -92,9 +92,10 @@ def draw_given_point(problem: Problem) -> Point:
             return point
     if problem.value_on("float", point) is None:
         raise without_value(problem)
+    why = reverse(problem.case(point), samples=1).abstains.removeprefix("TextError: ")
     raise GradcheckError(
-        f"no draw of {', '.join(i.name for i in drawn)} gives a finite gradient - "
-        "move what is given, or give values instead of a shape"
+        f"no draw of {', '.join(i.name for i in drawn)} gives a finite gradient"
+        + (f": {why}" if why else " - move what is given, or give values instead of a shape")
     )
 
 
