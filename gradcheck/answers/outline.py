@@ -8,7 +8,7 @@ import ast
 import re
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate, pairwise, takewhile, zip_longest
+from itertools import accumulate, pairwise, permutations, takewhile, zip_longest
 from typing import NamedTuple
 
 from gradcheck.answers.cases import COMPARED, IF, by_cases
@@ -59,16 +59,15 @@ MARKER = re.compile(
     r"|(?P<task>[^\W\d]+) (?:\. )?\d{1,2}(?:\.| [:)]) "
 )
 OPERATOR = re.compile(
-    r"\\frac\{d\^?\d?\w*\}\{d\w+(?:\^\d|\^\{\d\})?\}.*|\\frac\{∂.*"
-    r"|d\^?\d?\w*(?:\([^()]*\))?/d\w+\^?\d?.*"
+    r"\\frac\{d\^?\d?\w*\}\{d\w+(?:\^\d)?\}.*|\\frac\{∂.*|\((?:\\frac\{)?∂[^()]*\)_.*"
+    r"|d\^?\d?\w*(?:\^\d)?(?:\([^()]*\))?/d\w+\^?\d?.*"
     r"|d[A-Za-z]|∂.*|∇.*|dot.*|D_?[a-zA-Z]?\(?\[?[a-zA-Z(]*\)?\]?|grad.*"
 )
 PRIME = re.compile(r"(?:\^?(?:'|\{'+\}))+")
 NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?:\|_\S+)?")
-GRADIENT = (
-    r"\\frac \{{ (?:d|∂ )\w+ \}} \{{ (?:d|∂ ){0} \}} |(?:d|∂ )\w+ / (?:d|∂ ){0} "
-    r"|{0} \. grad |grad_{0} "
-)
+SLOPE = r"\\frac \{{ (?:d ?|∂ ){1} \}} \{{ (?:d ?|∂ ){0} \}} |(?:d ?|∂ ){1} / (?:d ?|∂ ){0} "
+GRADIENT = SLOPE.replace("{1}", r"\w+") + r"|{0} \. grad |grad_{0} "
+RATIO = re.compile(r"(?:\bd|∂).*(?:/|\} \{) (?:d\w|∂)")
 DEFINED = re.compile(r"[^\W\d]\w*'?(?:\([^\W\d]\w*(?:,[^\W\d]\w*)*\))?|d[^\W\d]\w*/d[^\W\d]\w*")
 LETTERED = {*GREEK.values(), *GREEK, *"abcdfghijklmnopqrstuvwxyz"}
 POINT = re.compile(r"(\w+) = (?:(?:[-/,.$]|[\d.]+(?:[eE][-+]?\d+)?) )+")
@@ -110,7 +109,11 @@ class Outline(Prose):
         self.read: list[Token] = []
 
     def formula(self) -> ast.expr:
-        for name in self.words.gradients:  # `dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known
+        known = self.words.gradients
+        for name, above in permutations(known, 2):  # `dy/dz`, which is not known
+            pattern = SLOPE.format(name[1:], above[1:])
+            self.tokens = glue(self.tokens, f"{above}/{name}", pattern)
+        for name in known:  # `dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known
             self.tokens = glue(self.tokens, name, GRADIENT.format(name[1:]))
         self.tokens = self.unframe(self.tokens) if self.tokens else []
         if not self.tokens:
@@ -382,7 +385,8 @@ class Outline(Prose):
         names = dict(named)
         if not named or len(names) < len(named) or len(named) > MOST or len(rest) != 1:
             return clauses
-        if below or len(self.links(rest[0].tokens)) <= 2:
+        *before, last = self.links(rest[0].tokens)
+        if below or len(before) < 2 or any(mentions(name, last) for name in names):
             self.define(names)
             return rest
         return clauses
@@ -507,21 +511,21 @@ class Outline(Prose):
         lines = [t.start for t in self.tokens if t.kind == "line"]
         tree: ast.expr | None = None
         for k, (label, tokens, chained) in enumerate(steps, 1 - len(steps)):
-            start, fault = tokens[0].start, None
+            start, end, fault = tokens[0].start, tokens[-1].end, None
+            linked = chained and k < 0
             if k < 0 and label not in ("", due):
                 self.leave_out(tokens)
                 continue
             if k < 0:
                 tree, fault, _ = self.try_to_parse(tokens)
-                if fault and not chained:
-                    text = self.typed[start : tokens[-1].end]
-                    self.reading.notes.append(f"`{clip(text)}` is left out")
+                linked &= not (fault and label and RATIO.search(spell(tokens)))  # = dL/dz · dz/dw
+                if fault and not linked:
+                    self.reading.notes.append(f"`{clip(self.typed[start:end])}` is left out")
             else:
                 inside = zip(tokens, count_levels(tokens), strict=True) if lines else ()
                 tree = self.parse([t for t, level in inside if t.kind != "line" or level] or tokens)
             line = 1 + sum(at < start for at in lines)
-            end = tokens[-1].end
-            self.steps.append(WorkingStep(tree, start, end, line, label, fault, chained and k < 0))
+            self.steps.append(WorkingStep(tree, start, end, line, label, fault, linked))
         assert tree is not None
         return tree
 
@@ -536,7 +540,7 @@ def names_a_derivative(tokens: Tokens, label: bool = False) -> bool:
     With `label` a colon follows, and a name alone could be what is divided.
     """
     text = "".join([token.text for token in tokens])
-    if OPERATOR.fullmatch(text):
+    if OPERATOR.fullmatch(re.sub(r"\{(\d)\}", r"\1", text)):
         return True
     unprimed = PRIME.sub("", text)
     return bool(NAMED.fullmatch(unprimed)) and (text != unprimed or not label)

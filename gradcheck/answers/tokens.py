@@ -105,7 +105,9 @@ def write_plainly(typed: str) -> Typed:
 
 def _replace_odd(typed: str, odd: re.Match[str], notes: list[str]) -> str:
     whole, start = unicodedata.normalize("NFD", odd[0]), odd.start()
-    around = typed[max(start - 1, 0) : start] + typed[odd.end() : odd.end() + 1]
+    before = typed[max(start - 2, 0) : start]
+    before = before[-1:] if LATIN.search(before[:-1]) or before[-1:] != "d" else ""  # dŷ
+    around = before + typed[odd.end() : odd.end() + 1]
     if whole[1:] in ACCENTS and whole[0].isalpha() and not LATIN.search(around):
         return whole[0] + ACCENTS[whole[1:]]  # and not in même
     match odd.lastgroup:
