@@ -296,9 +296,8 @@ def _show_class(facts: ClassFacts, out: Console) -> None:
         out.print("\nwrong, and no mistake of the catalogue gives it")
         for count, line in facts.unnamed[:5]:
             text = escape_controls(" ".join(str(line["answer"]).split()))
-            brief = text if len(text) <= 60 else f"{text[:57]}..."
-            words = f"  {count}x  {line['problem']}.{line['part']}  {brief}"
-            out.print(Text(words), soft_wrap=True)
+            words = f"  {count}x  {line['problem']}.{line['part']}  {text}"
+            out.print(Text(words if len(words) <= 80 else f"{words[:77]}..."), soft_wrap=True)
 
 
 def _show_changes(found: Iterable[Change], out: Console) -> None:

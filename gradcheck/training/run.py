@@ -355,8 +355,12 @@ def _tell_arrays(problem: Problem, program: Program) -> Program:
     """What names nothing of PyTorch's computes with arrays: `w -= 0.1 * g` is no fault there."""
     trees = [program.tree, *(part.ask.tree for part in problem.parts if part.ask)]
     nodes = [node for tree in trees for node in ast.walk(tree)]
-    named = {getattr(node, "attr", getattr(node, "id", "")) for node in nodes}
-    return replace(program, arrays=named.isdisjoint(LEARNING))
+    named = {getattr(node, "id", "") for node in nodes}
+    own = {getattr(node, "name", getattr(node, "arg", "")) for node in nodes}  # helpers, arguments
+    own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    taken = {getattr(node, "attr", "") for node in nodes}
+    words = taken | named - own - problem.inputs.keys()
+    return replace(program, arrays=words.isdisjoint(LEARNING))
 
 
 def make_allowance(program: Program, share: int = 1) -> Budget:
