@@ -70,7 +70,6 @@ GRADIENT = SLOPE.replace("{1}", r"\w+") + r"|{0} \. grad |grad_{0} "
 RATIO = re.compile(r"(?:\bd|∂).*(?:/|\} \{) (?:d\w|∂)")
 DEFINED = re.compile(r"[^\W\d]\w*'?(?:\([^\W\d]\w*(?:,[^\W\d]\w*)*\))?|d[^\W\d]\w*/d[^\W\d]\w*")
 LETTERED = {*GREEK.values(), *GREEK, *"abcdfghijklmnopqrstuvwxyz"}
-POINT = re.compile(r"(\w+) = (?:(?:[-/,.$]|[\d.]+(?:[eE][-+]?\d+)?) )+")
 MOST = 6  # definitions
 LABEL = 32  # tokens of a name or a definition before a colon
 
@@ -312,10 +311,6 @@ class Outline(Prose):
         if word == "with" and rest and rest[0].text == "respect":
             return False
         return word in PARTING and self.words.meaning(word) is None
-
-    def is_point(self, tokens: Tokens) -> bool:
-        found = POINT.fullmatch(spell(tokens))
-        return found is not None and found[1] in self.words.names
 
     def goes_on(self, k: int) -> bool:
         """Whether a formula goes on after a line break: a sign stands before or after it."""

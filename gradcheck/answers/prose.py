@@ -52,6 +52,7 @@ BEFORE = re.compile(r"(?:[SLso]|[kd'~](?=[SLso][kdSLso'~]*[SLso]))(?:[kdSLso'~]*
 BEHIND = re.compile(r"(?<=[nkd)])\.?[SLso][kdSLso'\-~.!]*$")
 """Words that say nothing, in a sketch of a text: a letter a token."""
 LONG = 4  # letters: among the words of a remark there is one
+POINT = re.compile(r"(\w+) = (?:(?:[-/,.$]|[\d.]+(?:[eE][-+]?\d+)?) )+")
 ENDS = frozenset([")", "]", "}", "|", "|)"])
 
 
@@ -135,9 +136,15 @@ class Prose:
 
     def says_nothing(self, tokens: Tokens) -> bool:
         """Whether there are words only, and enough of them that are no names of this problem."""
+        if spell(tokens[:1]) == "at " and self.is_point(tokens[1:]):
+            return True  # `4.17 (at x = 0.6)`
         found = REMARK.fullmatch(sketch := self.sketch(tokens))
         named = "d" in sketch and tokens[0].text not in ("for", "wrt")  # `for all x`
         return found is not None and (not named or len(STRANGE.findall(sketch)) > 1)
+
+    def is_point(self, tokens: Tokens) -> bool:
+        found = POINT.fullmatch(spell(tokens))
+        return found is not None and found[1] in self.words.names
 
     def trim_words(self, tokens: list[Token]) -> list[Token]:
         """A stretch without the words and asides at its ends, which say nothing."""

@@ -405,7 +405,7 @@ def is_of_blanks(inside: Sequence[Token]) -> bool:
 # -- texts without what stands around them
 
 END = Token("end", "", 0, 0)
-LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "...", "\n"])
+LEADING = frozenset(["=", "≈", "~", ":", "=>", "·", ";", ",", "...", "\n"])
 TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>", "\n"])
 
 
