@@ -25,7 +25,6 @@ from gradcheck.ops.row import (
     SPELLINGS,
     Compound,
     Op,
-    everything,
     flat,
     sympy,
 )
@@ -59,6 +58,7 @@ TENSOR_METHODS = words(
     "numpy"
 )
 # A run that is recorded gives these their meaning; elsewhere a layer is a function of its input.
+STATELESS = LOSSES | APPLIED
 LAYERS = words("Sequential") | frozenset(LOSSES) | frozenset(APPLIED) | frozenset(HOLDING)
 INITIAL = words(
     "constant_ zeros_ ones_ eye_ uniform_ normal_ xavier_uniform_ xavier_normal_ kaiming_uniform_ "
@@ -167,9 +167,8 @@ class NumberKind:
         if name in MAKERS:
             maker = MAKERS[name]
             return lambda *args, **kwargs: self._hold(maker(*map(unwrap, args), **kwargs))
-        if name in LOSSES:
-            loss = everything()[LOSSES[name].row]
-            return lambda **how: lambda a, b: loss(a, b, **how)
+        if name in STATELESS:
+            return STATELESS[name]
         if name in RECORDED_WORDS:
             return _refuse_unrecorded(name)
         if name.startswith(OF_METHODS):

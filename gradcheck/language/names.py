@@ -303,7 +303,7 @@ class NameWalk(ast.NodeVisitor):
         else:
             turned = OF_METHODS + name if role == "postfix" and name in OWN else name
             name = f"builtin.{name}" if role == "builtin" else f"fn.{turned}"
-            for keyword in keywords:  # `dim` is `axis`
+            for keyword in keywords if turned not in self.vocabulary.layers else ():  # dim is axis
                 known = self.vocabulary.keyword_aliases
                 keyword.arg = known.get(keyword.arg or "", keyword.arg)
         call = call_at(node, name, *args)

@@ -186,7 +186,7 @@ class Scalar:
         """The sign of self - other at the point, noted as a condition of the path."""
         before = RUN.ties
         sign = find_sign(self.value - ball_of(other), lambda: (self.key, find_key(other)))
-        if self.fixed and getattr(other, "fixed", True):
+        if self is other or (self.fixed and getattr(other, "fixed", True)):
             RUN.ties = before
         if RUN.path is not None:
             difference = self if isinstance(other, int) and other == 0 else self - other

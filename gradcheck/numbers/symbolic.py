@@ -60,7 +60,8 @@ class Symbolic(Scalar):
         self.row, self.args, self.local = row, args, local
         self.order = clock()
         self.span: tuple[int, int] | None = None
-        self.fixed = row is None and (atom is None or bool(atom.is_number))
+        known = atom is None or bool(atom.is_number)
+        self.fixed = known and all(type(a) is not Symbolic or a.fixed for a in args)
         if RUN.observer is not None:
             RUN.observer(self)
 
