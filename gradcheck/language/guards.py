@@ -17,7 +17,7 @@ import numpy as np
 
 from gradcheck.engine.advice import TorchSize
 from gradcheck.engine.recording import MODE
-from gradcheck.engine.tensor import unwrap
+from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.language.budget import (
     MULTIPLIERS,
     Meter,
@@ -62,13 +62,15 @@ class Guards:
     """The operators, items, loops and calls of one run.
 
     `literal` makes decimal numbers, `find` knows the number kind's functions. An entry of `arrays`
-    is a number, as in NumPy: `s = b[0]; s += 1` leaves `b` as it is.
+    is a number, as in NumPy: `s = b[0]; s += 1` leaves `b` as it is. Where a run `records`, numbers
+    are taken out of what learns.
     """
 
     meter: Meter
     literal: Callable[[Fraction], Value]
     find: Callable[[str], Routine]
     arrays: bool = False
+    records: bool = False
 
     def look_up(self, name: str) -> Routine:
         if name not in OPERATIONS:
@@ -360,6 +362,8 @@ class Guards:
         return made
 
     def real(self, value: Value = 0) -> Value:
+        if self.records and isinstance(value, Tensor):
+            return value.item()
         if isinstance(value, Rounded | Scalar | Scalars):
             return value
         return self.literal(Fraction(value)) if isinstance(value, int) else float(value)

@@ -451,7 +451,7 @@ def _make_namespace(
     def find(name: str) -> Routine:
         return guards.function(name, context[name] if name in context else kind.function(name))
 
-    guards = Guards(meter, kind.literal, find, program.arrays)
+    guards = Guards(meter, kind.literal, find, program.arrays, "record" in context)
     tables: dict[str, Callable[[str], Value]] = {
         "guard": guards.look_up,
         "builtin": guards.builtin,
