@@ -67,10 +67,10 @@ class GradcheckError(Exception):
 class TextError(GradcheckError):
     """A text (problem file, program, answer) that cannot be read; carries its complaints.
 
-    `steps` are those that a program had taken before it ended so.
+    `done` is what a program had done before it ended so.
     """
 
-    steps = 0
+    done = 0
 
     def __init__(self, complaints: Sequence[Complaint]) -> None:
         """Keep the complaints as records: a program may read them, a person the message."""

@@ -136,10 +136,14 @@ LIMITS = {
 
 
 class Meter:
-    """Refuses what is beyond a budget's limits; `spent` is what adds up over the run."""
+    """Refuses what is beyond a budget's limits; `spent` is what adds up over the run.
+
+    `done` counts the steps and the values made.
+    """
 
     def __init__(self, budget: Budget) -> None:
         self.budget, self.spent = budget, {"steps": 0, "depth": 0, "total": 0, "products": 0}
+        self.made = 0
 
     def expect(self, limit: str, amount: int) -> None:
         if amount > getattr(self.budget, limit):
@@ -150,7 +154,12 @@ class Meter:
         self.spent[limit] += amount
         self.expect(limit, self.spent[limit])
 
+    @property
+    def done(self) -> int:
+        return self.spent["steps"] + self.made
+
     def charge(self, made: Value) -> None:
+        self.made += 1
         if isinstance(made, list | tuple):
             self.charge_list(len(made))
             return

@@ -410,6 +410,7 @@ class RunOutcome:
     value: Value
     names: Params
     steps: int = 0
+    done: int = 0
     error: TextError | None = None
 
 
@@ -439,10 +440,11 @@ def run(
         raise
     except Exception as error:
         kept = TextError([_make_complaint(program, error)])
-        kept.steps = meter.spent["steps"]
+        kept.done = meter.done
         if not keep_error:
             raise kept from error
-    return RunOutcome(namespace.get(LAST), _list_variables(namespace), meter.spent["steps"], kept)
+    names, steps = _list_variables(namespace), meter.spent["steps"]
+    return RunOutcome(namespace.get(LAST), names, steps, meter.done, kept)
 
 
 def _make_namespace(

@@ -41,7 +41,7 @@ from gradcheck.training.outputs import (
     list_entries,
 )
 from gradcheck.training.preparing import Reference
-from gradcheck.training.run import Trace, read_program, read_tree, run_program
+from gradcheck.training.run import STEPS, Trace, read_program, read_tree, run_program
 from gradcheck.values import Numbers, Routine
 
 Ways = Mapping[str, Routine]
@@ -339,13 +339,14 @@ def _write_line(node: ast.AST) -> str:
 # -- an answer, run and compared -------------------------------------------------------------------
 
 SHARE = 8  # a repair has this part of the allowance: a mistake does not make a program slow
+FEWEST, LONGER = 200, 4  # steps that it may take, and how often as many as there were
 LENIENT = 1e-9  # programs differ in the order of their operations
 ABSENT = "a program is due: its text, in YAML after a `|`"
 ONLY_HERE = "these are the right numbers at the given point only"
 COPIED = "one-point"  # what is said of such an answer in a word
 LONGEST_REMARK = 2_000
 NOTES = 2
-REWRITINGS, SPENT = 600, 20_000  # that are tried, and operations or steps that they may take
+REWRITINGS, SPENT = 600, 30_000  # that are tried, and operations or steps that they may take
 # A verdict stands whatever happens to its explanation.
 FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
 COUNTED = {
@@ -364,6 +365,7 @@ class ProgramAnswer:
     part: Part
     program: Program
     elsewhere: Callable[[], Sequence[Reference]]
+    steps: int = STEPS  # that a repair may take
 
     def run(self, reference: Reference, **how: Numbers) -> Trace:
         return run_program(reference.problem, self.program, self.part, reference.point, **how)
@@ -407,7 +409,8 @@ class ProgramAnswer:
         first = LoopVerbs(ways)
         for each in (reference, *self.elsewhere()):
             verbs = first if each is reference else LoopVerbs(ways)
-            run = self.run(each, share=SHARE, verbs=verbs, watched=ways is not None)
+            how = {"share": SHARE, "steps": self.steps, "verbs": verbs}
+            run = self.run(each, **how, watched=ways is not None)
             wrong = run.failed or self.compare(each, run).verdict != "right"
             if wrong or (ways and not first.differed):
                 return None
@@ -462,6 +465,7 @@ def _explain(
 ) -> Comparison:
     """A wrong program with its diagnosis, and where in its text each mistake was made."""
     try:
+        reply = replace(reply, steps=FEWEST + LONGER * here.ledger.done)
         named, cure = _find_repairs(reply, reference, here)
         named = named or _find_replays(reference, here)
         remarks = tuple(dict.fromkeys((*cure, *_list_remarks(reference, here))))
@@ -492,7 +496,7 @@ def _find_repairs(
     values: list[Numbers] = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
     known = [float(value) for value in values if type(value) in (int, Fraction)]
     numbers = [int(number) if number.is_integer() else number for number in known]
-    many = min(REWRITINGS, SPENT // max(here.ledger.spent, here.ledger.steps, 1))
+    many = min(REWRITINGS, SPENT // max(here.ledger.spent, here.ledger.done, 1))
     sizes, suspects = _list_sizes(reference), _find_suspects(reply, reference, here)
     found = rewrite(reply.program.source, numbers, sizes, suspects)
     for mistake, tree, span, cure in islice(found, many):

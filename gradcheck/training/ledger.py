@@ -165,7 +165,7 @@ class GradLedger:
         self.calls, self.entries = list[BackwardCall](), list[LedgerEntry]()
         self.holders, self.by_memory = list[Holder](), dict[int, Holder]()
         self.pending: list[tuple[Holder, Array | None, Array]] = []
-        self.spent = self.steps = self.fullest = self.idle_clears = self.deposits = self.keeping = 0
+        self.spent = self.done = self.fullest = self.idle_clears = self.deposits = self.keeping = 0
 
     def watching(self) -> AbstractContextManager[None]:
         """While a program runs; a disturbance of every forward value goes on."""

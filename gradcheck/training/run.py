@@ -280,7 +280,7 @@ def execute(
         outcome = run(
             problem.program, inputs, KINDS["tensor"], budget, context=words.table, keep_error=ends
         )
-    ledger.steps = outcome.steps
+    ledger.done = outcome.done
     if watched:
         _name_holders(ledger, outcome.names, problem.program.tree)
     error = None if outcome.error is None else outcome.error.complaints[0].message
@@ -363,11 +363,11 @@ def _tell_arrays(problem: Problem, program: Program) -> Program:
     return replace(program, arrays=words.isdisjoint(LEARNING))
 
 
-def make_allowance(program: Program, share: int = 1) -> Budget:
+def make_allowance(program: Program, share: int = 1, steps: int = STEPS) -> Budget:
     """The budget of an answer, or a share of it; the longer its turns, the fewer it may take."""
     turns = (_count_once(n) for n in ast.walk(program.tree) if isinstance(n, TURNING))
     return Budget(
-        steps=min(STEPS, WORK // max([1, *turns])) // share,
+        steps=min(steps, STEPS // share, WORK // max([1, *turns]) // share),
         depth=20,
         elements=10_000,
         entries=5_000,
@@ -392,14 +392,16 @@ def run_program(
     *,
     verbs: LoopVerbs | None = None,
     share: int = 1,
+    steps: int = STEPS,
     watched: bool = True,
 ) -> Trace:
     """Run a program in the place of the reference, and read the part; never raises.
 
-    With `share` 8 it gets an eighth of the allowance; one that is not `watched` has no ledger.
+    With `share` 8 it gets an eighth of the allowance, but `steps` at most. One that is not
+    `watched` has no ledger.
     """
     ledger, notes = GradLedger(verbs, limit=OPERATIONS // share), list[str]()
-    answering, budget = replace(problem, program=program), make_allowance(program, share)
+    answering, budget = replace(problem, program=program), make_allowance(program, share, steps)
     answering.places.update(problem.places)  # whole numbers there are whole in any program
     value: Output = None
     failed, stopped, ended = "", False, False
@@ -409,7 +411,7 @@ def run_program(
             ended = True
             value, failed = _read(problem, part, end, budget)
         except TextError as error:
-            ledger.steps = error.steps
+            ledger.done = error.done
             failed = "\n".join(map(str, error.complaints))
         except GradcheckError as error:
             failed, stopped = str(error), isinstance(error, OutOfBudget)
