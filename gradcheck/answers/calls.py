@@ -13,6 +13,7 @@ from itertools import chain
 from gradcheck.answers.operands import (
     BRACKETS,
     CLOSING,
+    ENTRIES,
     LOAD,
     NEVER,
     NUMBER_BEHIND,
@@ -117,7 +118,10 @@ class Calls(Operands):
         text = token.text
         if name != text and name.lower() == text.lower():
             self.note(f"{text} is read as {name}")
-        if self.sees("(") and self.words.function(text):
+        function = self.words.function(name) if self.sees("(") else None
+        if function and name in self.words.values and self.doubt(not self.arrays, token.start):
+            return self.apply_function(token, function)  # psi(x)
+        if function:
             self.note(f"{text} is a name of this problem: {text}(...) is read as a product")
         inside = self.in_bracket(self.at) if name in self.words.values and self.sees("(") else []
         of = {named and named.kind for named in map(self.meaning, inside[::2])}
@@ -139,19 +143,21 @@ class Calls(Operands):
         return found
 
     def of_each(self, token: Token) -> ast.expr | None:
-        """`p_i` as p where an array is due and one letter counts; `x_bar` as the mean of x."""
-        name, _, below = token.text.rpartition("_")
-        counted = self.words.letter or self.reading.single or self.reading.letters - {below}
-        if len(self.shapes.get(name) or ()) != 1 or (counted and below != "bar"):
+        """`p_i` as p where an array is due and no sum counts; `x_bar` as the mean of x."""
+        found = ENTRIES.match(token.text)
+        name = token.text.removesuffix("_bar") if found is None else found[1]
+        barred = found is None and name != token.text
+        counted = self.words.letter or self.reading.single
+        if len(self.shapes.get(name) or ()) != 1 or not (barred or (found and not counted)):
             return None
-        self.at += 1
-        found: ast.expr = self.name(name, token.start)
-        if below == "bar":
-            found = self.apply("mean", [found], token.start)
-        else:
-            self.reading.letters.add(below)
-        self.note(token.text, found)
-        return found
+        if found is None:
+            self.at += 1
+            mean = self.apply("mean", [self.name(name, token.start)], token.start)
+            self.note(token.text, mean)
+            return mean
+        self.words = self.words.inside_sum(found[2])
+        self.note(f"{found[0]} is read as {name}, entry by entry")
+        return self.word()
 
     def read_capital_sigma(self, token: Token) -> ast.expr:
         """`Σ_i x_i` and `sum_i x_i` as `∑_i x_i`, where no input is called so."""

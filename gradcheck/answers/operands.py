@@ -91,7 +91,6 @@ class Reading:
     by: str = ""  # what a prime differentiates by
     turned: frozenset[int] = frozenset()
     own: dict[str, ast.expr] = field(default_factory=dict)  # what the answer itself defines
-    letters: set[str] = field(default_factory=set)  # that count the entries of an answer
     notes: list[str] = field(default_factory=list)
     doubts: list[int] = field(default_factory=list)
     powers: list[ast.BinOp] = field(default_factory=list)

@@ -74,7 +74,7 @@ class Meaning(NamedTuple):
 class Words:
     """The vocabulary of one problem; `sized` are the names whose shapes are known.
 
-    Of them `values` are single numbers that the program makes.
+    Of them `values` are those that the program makes.
     """
 
     names: frozenset[str]
@@ -194,10 +194,10 @@ def make_vocabulary(
     """
     inputs = names if isinstance(names, Mapping) else {}
     sized = frozenset([(name, each.shape) for name, each in inputs.items()])
-    made = frozenset(n for n, each in inputs.items() if getattr(each, "value", 0) is None)
-    single = frozenset(n for n in made if inputs[n].shape == () and not inputs[n].requires_grad)
+    free = [name for name, each in inputs.items() if getattr(each, "value", 0) is None]
+    made = frozenset(name for name in free if not inputs[name].requires_grad)
     known = map(frozenset, (names, functions, constants))
-    return _make_words(*known, sized, single)
+    return _make_words(*known, sized, made)
 
 
 def _list_spellings(word: str) -> Iterator[str]:
