@@ -256,8 +256,8 @@ class Guards:
         if dtype is float:
             return self.floats(value)
         plain = np.asarray(unwrap(value))
-        if plain.dtype.kind == "O":
-            raise TypeError("only numbers that are no formula can be made whole")
+        if plain.dtype.kind == "O" or not any(dtype is kind for kind in (int, bool)):
+            raise TypeError("numbers are made floats, whole or truth values only - write `float`")
         return plain.astype(dtype)[()]
 
     def wholes(self, value: Value) -> Value:

@@ -131,7 +131,7 @@ OPERATORS: dict[type[ast.AST], Refusal] = {
     ast.BitXor: Refusal("a `^`, in Python not a power", "write `**` for a power"),
     ast.LShift: Refusal("a `<<`", "multiply by a power: `x * 2**n`"),
     ast.RShift: Refusal("a `>>`", "divide by a power: `x / 2**n`"),
-    ast.In: Refusal("an `in`", "compare with `==`"),
+    ast.In: Refusal("an `in`", "compare with `==`: `i == 2 or i == 5`"),
     ast.NotIn: Refusal("a `not in`", "compare with `!=`"),
 }
 
@@ -204,6 +204,12 @@ INSTEAD = {
         "write the step out: `with no_grad():` and `w -= rate * w.grad`",
     ),
     "inf": "write a large number: `1e300`",
+    "backward": "write `loss.backward()`",
+    "Variable": "write `tensor(x, requires_grad=True)`",
+    "lerp": "write `a + t * (b - a)`",
+    **dict.fromkeys(["addmm", "addmv"], "write `b + x @ w`"),
+    **dict.fromkeys(["r_", "c_"], "write `concatenate([a, b])` or `stack`"),
+    "unravel_index": "write `k // n` and `k % n`",
     **dict.fromkeys(["plt", "pyplot"], "leave pictures out: `solve --plot DIR` draws some"),
 }
 """What to write for what lessons use and nothing here is like."""

@@ -371,7 +371,8 @@ class ProgramAnswer:
         return run_program(reference.problem, self.program, self.part, reference.point, **how)
 
     def compare(self, reference: Reference, run: Trace) -> Comparison:
-        yours, due = run.values[self.part.name], reference.trace.values[self.part.name]
+        due = reference.trace.values[self.part.name]
+        yours = _join(run.values[self.part.name], due)
         _, numbers, largest = flatten(due)
         room = LENIENT / FACTOR * (np.abs(numbers) + 1e-3 * largest)
         if isinstance(yours, list) != isinstance(due, list):  # a list and an array may be one
@@ -399,7 +400,8 @@ class ProgramAnswer:
             if beyond.verdict != "right":
                 remarks, tags = (ONLY_HERE, *beyond.remarks), (*beyond.tags, COPIED)
                 return replace(beyond, remarks=remarks, tags=tags, point=other.point)
-        return found
+        alone = found.verdict == "right" and not self.elsewhere()
+        return replace(found, tags=(*found.tags, COPIED)) if alone else found
 
     def repair(self, reference: Reference, ways: Ways | None = None) -> LoopVerbs | None:
         """The verbs with which it gives the right numbers at every point, within its share.
@@ -443,6 +445,15 @@ def judge_program(
     count = sum(bool(line.strip()) for line in program.passage.lines)
     lines = f"{count} lines" if count != 1 else "one line"
     return replace(found, understood=f"a program of {lines}")
+
+
+def _join(yours: Output, due: Output) -> Output:
+    """Tuples and lists of numbers as arrays, where arrays are due."""
+    if isinstance(yours, list) and isinstance(due, list) and len(yours) == len(due):
+        return [*map(_join, yours, due)]
+    entries = yours if isinstance(yours, list) and isinstance(due, np.ndarray) else []
+    shapes = {getattr(entry, "shape", None) for entry in entries}
+    return np.array(entries) if len(shapes) == 1 and None not in shapes else yours
 
 
 def _find_departure(part: Part, found: Comparison) -> Iterator[str]:
