@@ -55,7 +55,7 @@ TENSOR_ATTRIBUTES = words(
 TENSOR_METHODS = words(
     "backward detach item retain_grad requires_grad_ zero_ tolist step zero_grad parameters "
     "add_ sub_ mul_ div_ fill_ copy_ name append extend named_parameters train eval "
-    "numpy"
+    "numpy detach_ pow_ clamp_ relu_ neg_ exp_ sqrt_ abs_ square_"
 )
 # A run that is recorded gives these their meaning; elsewhere a layer is a function of its input.
 STATELESS = LOSSES | APPLIED

@@ -203,7 +203,6 @@ INSTEAD = {
         ["lr_scheduler", "param_groups", "RMSprop", "AdamW", "Adagrad"],
         "write the step out: `with no_grad():` and `w -= rate * w.grad`",
     ),
-    "inf": "write a large number: `1e300`",
     "backward": "write `loss.backward()`",
     "Variable": "write `tensor(x, requires_grad=True)`",
     "lerp": "write `a + t * (b - a)`",
