@@ -191,6 +191,25 @@ SIGNS: dict[str, str] = {
     **{"²": "**2", "³": "**3", "√": "sqrt(...)", "≤": "<=", "≥": ">=", "≠": "!=", "∞": "inf"},
 }
 
+WRITTEN_OUT = {
+    name: f"write `{formula}`"
+    for name, formula in {
+        "addmm": "b + x @ w",
+        "addmv": "b + x @ w",
+        "cdist": "((a[:, None] - b)**2).sum(-1).sqrt()",
+        "cosine_similarity": "(a * b).sum(-1) / (a.norm(dim=-1) * b.norm(dim=-1))",
+        "glu": "a * sigmoid(b)",
+        "hardtanh": "clamp(x, -1, 1)",
+        "kl_div": "(p * (p.log() - log_q)).sum()",
+        "lerp": "a + w * (b - a)",
+        "mish": "x * tanh(softplus(x))",
+        "prelu": "where(x > 0, x, a * x)",
+        "relu6": "clamp(x, 0, 6)",
+        "softmin": "softmax(-x, dim=-1)",
+        "softsign": "x / (1 + x.abs())",
+    }.items()
+}
+"""What has no name here, as the formula that it is."""
 INSTEAD = {
     **{kind: f"write the loop over time with `nn.{kind}Cell`" for kind in ("RNN", "LSTM", "GRU")},
     **dict.fromkeys(["DataLoader", "TensorDataset"], "take slices: `X[k:k + 5]` in a loop over k"),
@@ -205,10 +224,9 @@ INSTEAD = {
     ),
     "backward": "write `loss.backward()`",
     "Variable": "write `tensor(x, requires_grad=True)`",
-    "lerp": "write `a + t * (b - a)`",
-    **dict.fromkeys(["addmm", "addmv"], "write `b + x @ w`"),
     **dict.fromkeys(["r_", "c_"], "write `concatenate([a, b])` or `stack`"),
     "unravel_index": "write `k // n` and `k % n`",
+    **WRITTEN_OUT,
     **dict.fromkeys(["plt", "pyplot"], "leave pictures out: `solve --plot DIR` draws some"),
 }
 """What to write for what lessons use and nothing here is like."""

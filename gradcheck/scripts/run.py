@@ -32,7 +32,7 @@ from gradcheck.engine.recording import watching
 from gradcheck.engine.tape import Leaf, Step, list_reachable
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import Complaint, TextError
-from gradcheck.language.vocabulary import join_names, suggest_nearest
+from gradcheck.language.vocabulary import WRITTEN_OUT, join_names, suggest_nearest
 from gradcheck.nn import init
 from gradcheck.opinions.limits import MOST_WORK
 from gradcheck.opinions.tape import Observer
@@ -80,6 +80,7 @@ METHODS: tuple[tuple[type, Params], ...] = (
     (Context, {"saved_variables": Context.saved_tensors}),
 )
 INSTEAD: Mapping[str, str] = {
+    **WRITTEN_OUT,
     **dict.fromkeys(("compile", "jit"), "call the function itself"),
     **dict.fromkeys(
         ("Transformer", "TransformerEncoder", "TransformerEncoderLayer", "MultiheadAttention"),
@@ -130,8 +131,8 @@ def _explain_missing(owner: str, name: str, names: Iterable[str]) -> str:
     """A sentence on a name that is PyTorch's and not here, and on what is."""
     offered = [each for each in names if not each.startswith("_")]
     cure = INSTEAD.get(name) or suggest_nearest(name, offered)
-    if not cure and owner in (LIBRARY, "Tensor"):
-        cure = f"`gradcheck ops` lists the {'functions' if owner == LIBRARY else 'methods'}"
+    if not cure and owner in (LIBRARY, "Tensor", "torch.nn.functional"):
+        cure = f"`gradcheck ops` lists the {'methods' if owner == 'Tensor' else 'functions'}"
     return f"`{owner}.{name}` is not offered by gradcheck - {cure or join_names(offered)}"
 
 

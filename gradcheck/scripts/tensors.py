@@ -403,6 +403,7 @@ METHODS: Params = {
     "nelement": lambda self: self.numel(),
     "normal_": _make_filler(lambda rng, shape, mean=0.0, std=1.0: rng.normal(mean, std, shape)),
     "repeat": lambda self, *sizes: TABLE["tile"](self, tuple(np.ravel(sizes).tolist())),
+    "scatter": lambda self, *where, **how: _scatter(self.clone(), *where, **how),
     "scatter_": _scatter,
     "storage": lambda self: self.detach().ravel(),
     "to": _to,
