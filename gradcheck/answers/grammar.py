@@ -299,7 +299,7 @@ class Parser(Calls):
             typed = f"{before.text}'" if before.kind == "word" else "a prime after a bracket"
             self.note(f"{typed} is read as the transpose {name}")
             return self.transpose(value, start)
-        if self.reading.by and before.text in (")", "]", "}"):
+        if self.reading.by and before.text in (")", "]", "}", "|", "|)"):
             self.at += 1
             return self.leave_untaken(self.operand(value), self.reading.by, start, prime.start)
         raise self.fault(prime, *NEVER["'"])

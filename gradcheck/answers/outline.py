@@ -181,6 +181,8 @@ class Outline(Prose):
         def value(tokens: Tokens) -> ast.expr:
             *names, body = self.links(tokens)
             for name in names:
+                if not self.is_label(name) and (fault := self.try_to_parse(name)[1]):
+                    raise fault
                 self.leave_out(name)
             return self.parse(body, single=True)
 
