@@ -270,13 +270,14 @@ def _make_comparison(name: str) -> Routine:
     return lambda x, y: name == "ne" if y is None and alone else plain(x, y)
 
 
-ASKED = """argmax argmin argsort any all bincount count_nonzero isnan isinf isfinite isclose
+ASKED = """argmax argmin any all bincount count_nonzero isnan isinf isfinite isclose
 logical_and logical_or logical_not unique"""
 BOTH: Params = {
     **{name: _box_answer(getattr(np, name)) for name in ASKED.split()},
     **{name: _box_answer(getattr(np, row)) for name, row in COMPARISONS.items()},
     **{name: _box_places(name) for name in ("max", "min", "sort", "topk", "median")},
     **{name: _make_spread(name) for name in ("std", "var")},
+    "argsort": lambda x, *dim, **how: x.sort(*dim, **how).indices,
     "index_select": lambda x, dim, index: TABLE["take"](x, unwrap(index), axis=dim),
     "equal": lambda a, b: bool(np.array_equal(unwrap(a), unwrap(b))),
     "bernoulli": draw_bernoulli,
