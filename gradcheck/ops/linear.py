@@ -19,7 +19,7 @@ from flint import arb_mat
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.ops.reductions import others
-from gradcheck.ops.row import ABSTAINS, Composed, Op, formula, op
+from gradcheck.ops.row import ABSTAINS, TABLE, Composed, Op, formula, op
 from gradcheck.ops.shapes import bare_numbers, scatter
 from gradcheck.values import Array, Call, Numbers, Routine
 
@@ -281,6 +281,20 @@ def matrix_power(a: Numbers, n: int) -> Numbers:
 @formula()
 def normalize(x: Numbers, p: float = 2.0, axis: Numbers = 1, eps: float = 1e-12) -> Numbers:
     return x / np.maximum(np.linalg.norm(x, p, axis=axis, keepdims=True), eps)
+
+
+@formula(also=(np.linalg.vector_norm,))
+def vector_norm(
+    x: Numbers, ord: Numbers = 2, axis: Numbers = None, keepdims: bool = False
+) -> Numbers:
+    return TABLE["norm"](x, axis=axis, keepdims=keepdims, p=ord)
+
+
+@formula(also=(np.linalg.matrix_norm,))
+def matrix_norm(
+    x: Numbers, ord: Numbers = "fro", axis: Numbers = (-2, -1), keepdims: bool = False
+) -> Numbers:
+    return np.linalg.norm(x, ord, axis=axis, keepdims=keepdims)
 
 
 # -- what NumPy leaves to LAPACK ------------------------------------------------------------------

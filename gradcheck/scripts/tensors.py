@@ -305,6 +305,7 @@ TORCH: dict[str, Value] = {
     "as_tensor": as_tensor,
     "device": Device,
     "dtype": np.dtype,
+    "gradient": lambda x: as_tuple(np.gradient(x)),
     "e": e,
     "from_numpy": as_tensor,
     "get_default_dtype": lambda: FLOAT,
