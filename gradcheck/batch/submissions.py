@@ -440,6 +440,8 @@ def list_files(paths: Iterable[Path]) -> Iterator[File | Notice]:
             yield from _open_path(path, path.name, others)
         if others:
             words = f"not read, for their kind is none of {' '.join(ENDINGS)}"
+            if any(name.endswith(".py") for name in others):
+                words += " (programs stand in YAML after a `|`, or in cells of notebooks)"
             named = list_names(list(map(escape_controls, others)))
             yield Notice(f"{path}: {words}: {named}", grave=False)
 

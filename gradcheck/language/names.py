@@ -58,12 +58,13 @@ GUARDS = {
 """Methods of PyTorch and NumPy that are an operator, tell the shape, or say what entries are."""
 PYTORCHS = frozenset({"torch", "nn", "F"})
 FUNCTION = Refusal("`{path}` is a function", "call it: `{path}(...)`")
+HELPER = Refusal("`{path}` is a function and no value", "call it where it is needed: `{path}(...)`")
 CONTEXT = Refusal("`{name}` is no value", "write `with {name}():`")
 MODULE = Refusal("`{name}` is no value", "write `{name}.sin(x)`, `sin(x)`")
 METHOD = Refusal("`.{name}` without parentheses", "call it: `.{name}(...)`")
 MISPLACED = {
     False: {
-        "function": FUNCTION, "builtin": FUNCTION, "helper": FUNCTION, "context": CONTEXT,
+        "function": FUNCTION, "builtin": FUNCTION, "helper": HELPER, "context": CONTEXT,
         "module": MODULE, "method": METHOD, "postfix": METHOD, "guard": METHOD,
     },
     True: {

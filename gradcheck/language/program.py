@@ -373,7 +373,8 @@ CURES: tuple[tuple[type[BaseException], str], ...] = (
 SAID: tuple[tuple[str, str], ...] = (
     ("only for scalar outputs", "make the loss one number: `.mean()` or `.sum()`"),
     ("through the graph a second time", "compute the loss anew before each backward call"),
-    ("modified by an inplace operation", "call backward before the step: it needs the old values"),
+    ("modified by an inplace operation", "call backward before that, or write into a copy"),
+    ("boolean negative", "make it numbers first: `1.0 * (x < 2)`"),
     ("does not have a grad_fn", "compute it from inputs that require grad, not under no_grad"),
     ("NoneType", "`.grad` is None before backward, and after it was cleared"),
     ("rows of", "make the inner lengths alike: transpose one (`.T`), or change a shape"),
