@@ -486,6 +486,7 @@ loss = partial(enter, LOSSES, reduction="mean", printed="", holds=_expect_reduct
 loss("MSELoss", "mse_loss", feed=_warn_of_shapes)
 loss("L1Loss", "l1_loss")
 loss("SmoothL1Loss", "smooth_l1_loss", beta=1.0)
+loss("HuberLoss", "huber_loss", delta=1.0)
 weighted = partial(enter, LOSSES, printed="", holds=_expect_reduction, weight=None)
 weighted("BCELoss", "binary_cross_entropy", reduction="mean")
 weighted("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", reduction="mean", pos_weight=None)
