@@ -42,8 +42,7 @@ def test_numbers_that_are_drawn_are_short_decimals():
 
 
 def test_an_input_given_by_shape_is_drawn_inside_of_the_domain():
-    both = "sum(log(eigvalsh([[x[0], 0], [0, x[1]]]))) + log(x[2])"
-    for program in ("sum(log(x))", both, "log(median(x)) + median(log(x)) + quantile(log(x), 0)"):
+    for program in ("median(log(x))", "sum(log(eigvalsh([[x[0], 0], [0, x[1]]]))) + log(x[2])"):
         text = f"id: t\ninputs: {{x: {{shape: [3]}}}}\nprogram: {program}\n"
         assert (draw_given_point(load_text(text).problems[0])["x"] > 0).all()
 
