@@ -155,7 +155,8 @@ class Prose:
         while tokens:
             found = BEFORE.match(sketch)
             first = found.end() if found and is_said(found[0]) else self.count_aside(tokens)
-            first = 0 if first == len(tokens) or tokens[first].text in JOINTS else first
+            if first == len(tokens) or tokens[first].text in JOINTS:  # so dy/dx = ...
+                first = max(first - 1, 0) * (first < len(tokens) and is_said(sketch[: first - 1]))
             last = len(tokens) - self.count_words_behind(tokens[first:], sketch[first:])
             if (first, last) == (0, len(tokens)):
                 break
