@@ -209,7 +209,21 @@ def find_places(tree: ast.Module) -> frozenset[str]:
             case ast.Call() if _find_called(node) in picks or _find_called(node.func) in PICKERS:
                 given = (*node.args, *(keyword.value for keyword in node.keywords))
                 found |= {each.id for each in given if isinstance(each, ast.Name)}
-    return frozenset(found)
+    loops = [n for n in ast.walk(tree) if isinstance(n, ast.For | ast.comprehension)]
+    turned = (pair for loop in loops for pair in _list_turned(loop.target, loop.iter))
+    return frozenset(found | {values for name, values in turned if name in found})
+
+
+def _list_turned(target: ast.expr, values: ast.expr) -> Iterator[tuple[str, str]]:
+    """The names of a loop, each with the name of what it goes through."""
+    match target, values:
+        case ast.Name(id=name), ast.Name(id=each):
+            yield name, each
+        case ast.Tuple(elts=[_, inner]), ast.Call(ast.Name("enumerate"), [each, *_]):
+            yield from _list_turned(inner, each)
+        case ast.Tuple(elts=names), ast.Call(ast.Name("zip"), lists):
+            for pair in zip(names, lists, strict=False):
+                yield from _list_turned(*pair)
 
 
 def _find_called(node: ast.AST) -> str:
@@ -374,6 +388,7 @@ SAID: tuple[tuple[str, str], ...] = (
     ("only for scalar outputs", "make the loss one number: `.mean()` or `.sum()`"),
     ("through the graph a second time", "compute the loss anew before each backward call"),
     ("modified by an inplace operation", "call backward before that, or write into a copy"),
+    ("must be of integer", "write `int(k)` for a place `k`"),
     ("boolean negative", "make it numbers first: `1.0 * (x < 2)`"),
     ("does not have a grad_fn", "compute it from inputs that require grad, not under no_grad"),
     ("NoneType", "`.grad` is None before backward, and after it was cleared"),
