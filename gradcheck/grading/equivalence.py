@@ -101,12 +101,15 @@ def decide(k: int, a: At, b: At, *rounding: Array, steps: Sequence[int] = BITS) 
 
 def _compare_at(k: int, bits: int, answer: At, reference: At, *rounding: Array) -> Outcome:
     """One point, at the precision set: the first difference, else the first doubt, else equal."""
+    expected: Values | None = None
     try:
         expected = reference(bits)
         yours = answer(bits)
     except Undecided:
         return Outcome("undecided", k)
     except NoValue as error:
+        if expected is None:  # a line of working has no value here: there is nothing to compare
+            return Outcome("undecided", k)
         first = next(iter(np.ravel(np.asarray(expected, dtype=object))), None)
         return Outcome("narrower", k, expected=first, why=str(error))
     if not rounding and type(yours) is arb and type(expected) is arb:
