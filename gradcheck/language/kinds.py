@@ -32,7 +32,7 @@ from gradcheck.values import Params, Routine, Value
 
 # Arrays from nothing, and questions about bare numbers: what they answer has no derivative.
 ASKED = """zeros ones full full_like eye arange argmax argmin argsort zeros_like ones_like any all
-array_equal isfinite isnan shape ndim size"""
+array_equal isfinite isnan logical_and logical_or logical_not shape ndim size"""
 MAKERS: dict[str, Routine] = {
     **{name: ARRAYS.get(name, getattr(np, name)) for name in ASKED.split()},
     "allclose": lambda a, b, rtol=1e-5, atol=1e-8: bool(
@@ -49,7 +49,7 @@ CONTEXTS: dict[str, Routine] = {"no_grad": no_grad, "enable_grad": enable_grad}
 STEPS = (flat,), (flat, flat)  # the slopes of what chooses a number: `floor`, `//`
 INTERNAL = frozenset({"getitem", "setitem", "scatter"})
 TENSOR_ATTRIBUTES = words(
-    "T grad grad_fn is_leaf requires_grad shape ndim dtype size retains_grad weight bias data "
+    "T mT grad grad_fn is_leaf requires_grad shape ndim dtype size retains_grad weight bias data "
     "next_functions values indices weight_ih weight_hh bias_ih bias_hh"
 )
 TENSOR_METHODS = words(

@@ -32,14 +32,15 @@ TYPES = frozenset({"float", "int", "bool"})
 
 # A word in quotes may say only how: these keywords, or this position of these functions.
 WORD_KEYWORDS = words(
-    "reduction mode indexing ord p norm order dtype padding approximate side method nonlinearity"
+    "reduction mode indexing ord p norm order dtype padding approximate side method nonlinearity "
+    "rounding_mode"
 )
-WORD_POSITIONS = {"einsum": 0, "norm": 1, "pad": 2, "qr": 1}
+WORD_POSITIONS = {"einsum": 0, "norm": 1, "method_norm": 1, "matrix_norm": 1, "pad": 2}
 WORDS = words(
     "sum mean none batchmean ij xy fro nuc reduced complete r raw constant edge reflect wrap "
     "symmetric circular replicate tanh same valid full left right linear lower higher nearest "
     "midpoint float64 float32 int64 int32 bool float int C F A K fan_in fan_out relu leaky_relu "
-    "sigmoid"
+    "sigmoid floor trunc"
 )
 
 

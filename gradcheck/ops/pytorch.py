@@ -88,7 +88,7 @@ FUNCTIONS: Mapping[str, Differing] = {
         lambda args, named: "indexing" not in named,
         'PyTorch lets the first vector lie along the first axis, NumPy not: say `indexing="ij"`',
     ),
-    "gradient": Differing(WITH_MORE, "PyTorch's `spacing` and `dim` are NumPy's `gradient(x, h)`"),
+    "gradient": Differing(ALWAYS, "PyTorch gives a tuple: write NumPy's `gradient(x, h)`"),
     "quantile": Differing(lambda args, named: bool(args[1:]), "say `dim=...` and `keepdim=...`"),
     "pad": Differing(
         ALWAYS, "PyTorch counts the axes from the last, NumPy from the first: `np.pad(x, ...)`"
