@@ -501,7 +501,8 @@ def _find_repairs(
     for mistake, ways in undo_verbs(here, reference.trace.together):
         if mistake not in named and (verbs := reply.repair(reference, ways)):
             named[mistake] = find_statement(reply.program, verbs.differed[0][1])
-    if named or here.stopped:
+    absent = here.ended and here.failed  # what is read: no change of a text gives it a name
+    if named or here.stopped or absent:
         return named, ()
     tree = reference.problem.program.tree
     values: list[Numbers] = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
