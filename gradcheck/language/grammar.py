@@ -50,6 +50,7 @@ LOOP_NAME = Refusal("a loop variable that is no plain name", "write `for name in
 ENTRY = Refusal("an entry of what has no name", "give it one: `y = ...`, then `y[0] = 1`")
 IMPORTED = "leave it out: `np`, `torch` and every function are already there"
 AS = Refusal("an `as` after `with`", "leave it out: `with no_grad():`")
+CHANGING = {"backward", "step", "zero_grad", "append", "extend"}
 CONSTANTS: dict[type, Refusal] = {
     str: TEXT, bytes: TEXT, complex: IMAGINARY, type(...): DOTS,
 }  # fmt: skip
@@ -84,6 +85,11 @@ class Walk(NameWalk):
         if guard := REBUILT[type(node)]:
             parts["test"] = call_at(parts["test"], f"guard.{guard}", parts["test"])
         return remake(node, **parts)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        if is_printed(node):
+            return ast.copy_location(ast.Pass(), node)
+        return self.generic_visit(node)  # type: ignore[no-any-return]
 
     # -- expressions
 
@@ -327,6 +333,15 @@ def is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", 0), str)
 
 
+def is_printed(node: ast.AST) -> bool:
+    """Whether a statement prints what nothing in it changes: it is left out as comments are."""
+    match node:
+        case ast.Expr(ast.Call(ast.Name("print")) as printed):
+            methods = (each.attr for each in ast.walk(printed) if isinstance(each, ast.Attribute))
+            return not any(name in CHANGING or name.endswith("_") for name in methods)
+    return False
+
+
 def find_assigned(body: Sequence[ast.stmt]) -> frozenset[str]:
     names: set[str] = set()
     for node in body:
@@ -367,7 +382,7 @@ def translate(
     ]
     if walk.complaints:
         raise TextError(walk.complaints)
-    last = max((k for k, n in enumerate(statements) if isinstance(n, ast.Expr)), default=None)
+    last = max((k for k, n in enumerate(body) if isinstance(n, ast.Expr)), default=None)
     if last is not None:
         value = call_at(body[last], "guard.last", body[last].value)
         kept = ast.Assign([ast.Name(LAST, ast.Store())], value)

@@ -81,7 +81,7 @@ def test_places_count_in_the_file_that_the_program_stands_in():
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_no_vocabulary_is_needed_to_refuse_a_name_of_python(name):
     """Every name of the table is refused, called or not, with the table's own words."""
-    for text in (f"{name}(x)", f"z = {name}"):
+    for text in (f"z = {name}(x)", f"z = {name}"):
         if name != "lambda":
             with pytest.raises(TextError) as caught:
                 check_program(text, declared=("x",), vocabulary=Vocabulary())
