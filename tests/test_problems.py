@@ -24,7 +24,7 @@ FAULTS = yaml.safe_load(Path(__file__).with_name("self_tests.yaml").read_text())
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(20)
 def test_a_problem_can_be_handed_out(name):
     """Three opinions agree, the entries come out, and what is shown of arrays may be handed in."""
     ready: Key = prepared(PROBLEMS[name])

@@ -267,8 +267,8 @@ ROWS = list(rows())
 @pytest.mark.parametrize(
     ("problem", "part", "answer", "expected"), ROWS, ids=[f"{r[2]}: {r[3]}" for r in ROWS]
 )
+@pytest.mark.sampled(2)
 def test_what_is_said(problem, part, answer, expected):
-    """A verdict alone stands for an answer without tags."""
     ready = keyed(problem)
     asked = ready.problem.part(part) if part else ready.problem.parts[0]
     assert asked is not None

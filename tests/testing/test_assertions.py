@@ -154,8 +154,8 @@ SEVERAL = {"zero, tiny scale", "softmax zero", "layer norm zero"}
 
 
 @pytest.mark.parametrize("name", WRONG)
+@pytest.mark.sampled(2)
 def test_the_wrong_is_caught_and_named(name):
-    """Each way of being wrong is caught, where it is, by the name that a reader would give it."""
     forward, backward, args, *expected = WRONG[name]
     with pytest.raises(GradientError) as caught:
         assert_vjp(forward, backward, *args)

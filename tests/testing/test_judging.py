@@ -104,7 +104,7 @@ def test_a_right_layer_passes(name, seeds, scale, kind):
 
 
 @pytest.mark.parametrize("title", SLIPS)
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 def test_a_slip_is_caught_and_named(title):
     """By a name that was written down before, where there is one."""
     *pair, args, names = SLIPS[title]

@@ -161,7 +161,7 @@ PIECES = [
 
 
 @pytest.mark.parametrize("seed", range(120))
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 def test_any_text_gets_a_verdict(seed):
     """Random texts, and programs that are cut and sprinkled: nothing is raised."""
     rng = random.Random(seed)
@@ -334,8 +334,8 @@ def test_what_is_right_is_right():
 
 
 @pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.sampled(2)
 def test_loops_are_named_and_told_where_they_depart(name):
-    """The name, the line, and the first number that is another one."""
     program, mistake, line, departs = LOOPS[name]
     found = judged(REGRESSION, program)
     assert (found.verdict, ids(found)) == ("wrong", [mistake])
@@ -344,8 +344,8 @@ def test_loops_are_named_and_told_where_they_depart(name):
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
+@pytest.mark.sampled(2)
 def test_gradients_by_hand_are_named_at_their_line(name):
-    """What is written out by hand, without backward."""
     program, mistake, line = GRADIENTS[name]
     found = judged(GRADIENT, program)
     assert (found.verdict, ids(found)) == ("wrong", [mistake])
