@@ -50,7 +50,6 @@ LOOP_NAME = Refusal("a loop variable that is no plain name", "write `for name in
 ENTRY = Refusal("an entry of what has no name", "give it one: `y = ...`, then `y[0] = 1`")
 IMPORTED = "leave it out: `np`, `torch` and every function are already there"
 AS = Refusal("an `as` after `with`", "leave it out: `with no_grad():`")
-CHANGING = {"backward", "step", "zero_grad", "append", "extend"}
 CONSTANTS: dict[type, Refusal] = {
     str: TEXT, bytes: TEXT, complex: IMAGINARY, type(...): DOTS,
 }  # fmt: skip
@@ -87,9 +86,11 @@ class Walk(NameWalk):
         return remake(node, **parts)
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        if is_printed(node):
-            return ast.copy_location(ast.Pass(), node)
-        return self.generic_visit(node)  # type: ignore[no-any-return]
+        """What is printed is computed, and shown to nobody."""
+        shown = list_printed(node)
+        if shown is None:
+            return self.generic_visit(node)  # type: ignore[no-any-return]
+        return remake(node, value=ast.copy_location(ast.Tuple(self.all(shown), ast.Load()), node))
 
     # -- expressions
 
@@ -333,13 +334,26 @@ def is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", 0), str)
 
 
-def is_printed(node: ast.AST) -> bool:
-    """Whether a statement prints what nothing in it changes: it is left out as comments are."""
+def list_printed(node: ast.AST) -> list[ast.expr] | None:
+    """What a statement prints, but for texts; None of one that does not print."""
     match node:
-        case ast.Expr(ast.Call(ast.Name("print")) as printed):
-            methods = (each.attr for each in ast.walk(printed) if isinstance(each, ast.Attribute))
-            return not any(name in CHANGING or name.endswith("_") for name in methods)
-    return False
+        case ast.Expr(ast.Call(ast.Name("print"), args, keywords)):
+            return [each for part in (*args, *keywords) for each in _list_textless(part)]
+    return None
+
+
+def _list_textless(node: ast.AST) -> Iterator[ast.expr]:
+    """The largest pieces without a text in them."""
+    if isinstance(node, ast.expr) and not any(map(_is_of_text, ast.walk(node))):
+        yield node
+    else:
+        for inner in ast.iter_child_nodes(node):
+            yield from _list_textless(inner)
+
+
+def _is_of_text(node: ast.AST) -> bool:
+    said = isinstance(getattr(node, "value", 0), str) or getattr(node, "id", "") == "str"
+    return said or isinstance(node, ast.JoinedStr | ast.FormattedValue)
 
 
 def find_assigned(body: Sequence[ast.stmt]) -> frozenset[str]:
@@ -382,7 +396,8 @@ def translate(
     ]
     if walk.complaints:
         raise TextError(walk.complaints)
-    last = max((k for k, n in enumerate(body) if isinstance(n, ast.Expr)), default=None)
+    valued = [isinstance(n, ast.Expr) and list_printed(n) is None for n in statements]
+    last = max((k for k, found in enumerate(valued) if found), default=None)
     if last is not None:
         value = call_at(body[last], "guard.last", body[last].value)
         kept = ast.Assign([ast.Name(LAST, ast.Store())], value)

@@ -123,7 +123,6 @@ def find_sign(difference: arb, sides: Callable[[], tuple[int, int]]) -> int:
             raise Undecided("a choice hangs on a number outside the range of float64")
         return 1 if difference > 0 else -1
     if difference == 0 or (RUN.keyed and len(set(sides())) == 1):
-        RUN.ties += 1
         return 0
     raise Undecided(
         "a choice hangs on the sign of a number that is smaller than "
@@ -184,10 +183,9 @@ class Scalar:
 
     def _sign(self, other: Value) -> int:
         """The sign of self - other at the point, noted as a condition of the path."""
-        before = RUN.ties
         sign = find_sign(self.value - ball_of(other), lambda: (self.key, find_key(other)))
-        if self is other or (self.fixed and getattr(other, "fixed", True)):
-            RUN.ties = before
+        if not sign and self is not other and not (self.fixed and getattr(other, "fixed", True)):
+            RUN.ties += 1
         if RUN.path is not None:
             difference = self if isinstance(other, int) and other == 0 else self - other
             RUN.path.append((difference, sign))
