@@ -121,7 +121,7 @@ class Collector:
             if names:
                 yield f"{words} {len(names):,}: {list_names(names, NAMED, '; ')}", False
         said = "stands twice on the roster: what either row says names this student"
-        yield from ((f"{name} {said}", True) for name in self.roster.twice)
+        yield from ((f"{name} {said}", True) for name in dict.fromkeys(self.roster.twice))
 
     def _is_wanted(self, student: str) -> bool:
         return not self.rules.students or student in self.rules.students
@@ -189,9 +189,10 @@ class Collector:
                 yield f"{place} `{name}` is not graded", False
                 continue
             more = f", nor in {len(files) - 1:,} more" if len(files) > 1 and not table else ""
-            near = [each for each, (id, _) in self.targets.items() if id == name]
-            near = near or get_close_matches(name, {*self.problems, *self.targets}, 1, ALIKE)
-            hint = f"; `{near[0]}` was" if near else ""
+            near = [e for e, (id, _) in self.targets.items() if f"{name}.".startswith(f"{id}.")]
+            known = {each.lower(): each for each in (*self.problems, *self.targets)}
+            near = near or get_close_matches(name.lower(), known, 1, ALIKE)
+            hint = f"; `{known[near[0].lower()]}` was" if near else ""
             yield f"{place} `{name}` was not asked{more}{hint}", bool(near)
         if self.untold:
             yield f"{self.untold:,} more answers to what was not asked, under other names", False

@@ -3,6 +3,7 @@
 import functools
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,13 +76,17 @@ class Roster:
     codes: Mapping[str, str] = field(default_factory=dict)
     twice: tuple[str, ...] = ()
 
-    def owner(self, stem: str) -> str | None:
-        """Whose a file is by its name: the one student whose whole name, or another, is in it."""
-        if (found := self._find(stem)) is not None:
+    def owner(self, stem: str, *, whole: bool = False) -> str | None:
+        """Whose a file is by its name: the one student whose name, or another, is in it.
+
+        Or is the `whole` of it.
+        """
+        if not whole and (found := self._find(stem)) is not None:
             return found
         words = _split_words(stem)
-        near = (each for word in words for each in self._by_word.get(word, ()))
-        fits = {student for name, student in near if words >= name}
+        near = [each for word in words for each in self._by_word.get(word, ())]
+        fits = {s for name, s in near if words == name}
+        fits = fits if fits or whole else {s for name, s in near if words >= name}
         return fits.pop() if len(fits) == 1 else None
 
     @functools.cached_property
@@ -113,7 +118,8 @@ def _split_words(name: str) -> frozenset[str]:
 def read_roster(path: Path) -> Roster:
     """A table with a column `student`; every other but `name` and `section` names students, too.
 
-    What two of them share names neither. Canvas's gradebook is such a table: points name nobody.
+    What two of them share names neither: students of one name are told apart by what comes next.
+    Canvas's gradebook is such a table: points name nobody.
     """
     table = read_table(path.read_bytes(), str(path)).rows
     headers = [header.strip().lower() for header in next(table, (0, list[str]()))[1]]
@@ -126,12 +132,17 @@ def read_roster(path: Path) -> Roster:
     owners: dict[str, set[str]] = {}
     numbers: dict[str, set[str]] = {}
     twice: list[str] = []
-    for line, row in table:
-        cells = dict(zip(headers, row, strict=False))
-        if fold_name(cells.get("student", "")) in ("", NOBODY):
+    rows = [(line, dict(zip(headers, row, strict=False))) for line, row in table]
+    times = Counter(fold_name(cells.get("student", "")) for _, cells in rows)
+    for line, cells in rows:
+        if (folded := fold_name(cells.get("student", ""))) in ("", NOBODY):
             continue
+        wordy = {h for h in cells if h in WORDS or POINTS.fullmatch(h)}
+        named = {h: cell for h, cell in cells.items() if h not in wordy and cell.strip()}
+        other = next((cell for header, cell in named.items() if header != "student"), "")
+        more = f" ({other})" if times[folded] > 1 and other else ""
         try:
-            student = normalize_name(cells["student"])
+            student = normalize_name(cells["student"] + more)
         except NoName as error:
             raise TextError(
                 [Complaint(f"not readable as a roster: {error}", "", str(path), line)]
@@ -139,12 +150,9 @@ def read_roster(path: Path) -> Roster:
         twice += [student] if student in called else []
         called[student] = cells.get("name", "")
         codes[student] = cells.get("code", "").strip()
-        for header, cell in cells.items():
-            if header not in WORDS and not POINTS.fullmatch(header) and cell.strip():
-                for spelled, known in zip(
-                    list_spellings(cell)[1:], (owners, numbers), strict=False
-                ):
-                    known.setdefault(spelled, set()).add(student)
+        for cell in named.values():
+            for spelled, known in zip(list_spellings(cell)[1:], (owners, numbers), strict=False):
+                known.setdefault(spelled, set()).add(student)
     both = (*numbers.items(), *owners.items())  # what is written so comes before what is like it
     names = {name: min(found) for name, found in both if len(found) == 1}
     return Roster(called, names, codes, tuple(twice))

@@ -46,11 +46,14 @@ NAMING = (
     *("courriel", "électronique", "utilisateur", "name", "id"),
 )
 """Words in the headers that forms give to the column of who answered: the surest first."""
+DISARMED = re.compile(r"'(?=[=+@-])")  # before what a spreadsheet would take for a formula
 SIGNS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
 ONLINE = re.compile(r"(?:onlinetext|_text)\.html?$")  # what was typed into Moodle or Canvas
+HEAD = re.compile(r"([\w.-]+)\s*:\s*(.*)")
 LINES = frozenset(("p", "div", "li", "tr", "pre", "h1", "h2", "h3", "h4", "title"))
 OPENED = {"sup": "^(", "sub": "_(", "br": "\n"}
-ENDINGS = (".yaml", ".yml", ".json", ".ipynb", ".csv", ".xlsx", ".zip")
+DOCUMENTS = (".yaml", ".yml", ".json")
+ENDINGS = (*DOCUMENTS, ".ipynb", ".csv", ".xlsx", ".zip")
 MEMBERS = 200_000  # files in one archive: a course of 100,000 with two files each
 EXPANDED = 4_000_000_000  # bytes of all of them
 RATIO = 200  # of a member of some size; deflate reaches 1000 on zeros, texts about 10
@@ -186,14 +189,16 @@ def _read_file(
         found = names.search(file.path)
         if found is not None:
             student, told = found["student"] or "", found.groupdict("")
+            if roster.student(student) not in roster.called:  # a number that nobody wrote there
+                student = roster.owner(told.get("called", ""), whole=True) or student
         elif (student := owner) is None:
             why = "the name does not fit --names, so nobody is graded by it"
             raise GradcheckError(f"{file.name}: {why}")
-    if file.ending == ".ipynb":
-        cells = _read_cells(file)
+    if file.ending not in DOCUMENTS:
+        cells = _read_cells(file, asked)
         times = Counter(name for name, _ in cells)
         if twice := [f"`{name}`" for name, count in times.items() if count > 1]:
-            words = f"answered in several cells, of which the last counts: {list_names(twice)}"
+            words = f"answered several times, of which the last counts: {list_names(twice)}"
             yield Notice(f"{file.name}: {words}", grave=False)
         inside, given = None, {name: {"": text} for name, text in cells}
     else:
@@ -223,8 +228,7 @@ def _read_document(
 ) -> tuple[str | None, dict[str, dict[str, Any]]]:
     """Whom a YAML or JSON file names, if anybody, and what it answers."""
     content = _read_content(file, BYTES, " are no answers - split the file")
-    typed = _read_markup(decode(content, file.name)) if ONLINE.search(file.path) else content
-    value: Any = read_yaml(typed, file.name).value
+    value: Any = read_yaml(content, file.name).value
     if isinstance(value, dict) and "answers" not in value and not value.keys().isdisjoint(asked):
         named = {"student": value.pop("student")} if "student" in value else {}
         value = {"answers": value, **named}
@@ -260,21 +264,50 @@ class _Typed(HTMLParser):
         self.text += "" if self.cdata_elem else " ".join(data.split("\n"))
 
 
-def _read_markup(text: str) -> str:
-    """The lines of a page that holds nothing else."""
-    typed = _Typed()
+def _read_typed(text: str, asked: Collection[str]) -> Iterator[tuple[str, Any]]:
+    """What lines `problem: answer` of a page answer; a line of its own continues what is above."""
+    typed, found, inside = _Typed(), [("", "")], ""
     typed.feed(text)
     typed.close()
-    return "\n".join(line.strip() for line in typed.text.splitlines())
+    for line in map(str.strip, typed.text.splitlines()):
+        name, said = found[-1]
+        if not (head := HEAD.match(line)) or (said.startswith("{") and not said.endswith("}")):
+            found[-1] = name, f"{said}\n{line}".strip()
+            continue
+        name, said = head.groups()
+        if any(f"{name}.".startswith(f"{id}.") for id in asked):
+            inside = "" if said else name
+        elif inside:  # a part of the problem above
+            name = f"{inside}.{name}"
+        found.append((name, said))
+    for name, said in found[1:]:
+        with suppress(GradcheckError):
+            if said.startswith("{") and isinstance(parts := read_yaml(said).value, dict):
+                yield from ((f"{name}.{part}", answer) for part, answer in parts.items())
+                continue
+        if said:
+            yield name, said
 
 
 def _write_name(name: Any) -> str:
     return name.written if isinstance(name, WrittenFloat) else str(name)
 
 
-def _read_cells(file: File) -> list[tuple[str, str | None]]:
-    """What tagged cells answer: a problem (and part), and the rest of the cell; None if empty."""
+def _read_cells(file: File, asked: Collection[str]) -> list[tuple[str, Any]]:
+    """What a notebook or a typed page answers: a problem (and part), and what; None if empty."""
     text = decode(_read_content(file, NOTEBOOK_BYTES, " - clear its outputs"), file.name)
+    typed, cure = file.ending != ".ipynb", "an answer's cell begins `#| gradcheck: PROBLEM`"
+    found = list(_read_typed(text, asked) if typed else _read_tagged(text, file))
+    if not found:
+        cure = "write a line `PROBLEM: answer` for each" if typed else cure
+        raise GradcheckError(f"{file.name}: no answers were found here - {cure}")
+    if len(found) > MOST:
+        raise GradcheckError(f"{file.name}: more than {MOST} answers - split the file")
+    return found
+
+
+def _read_tagged(text: str, file: File) -> Iterator[tuple[str, str | None]]:
+    """The rest of each tagged cell."""
     try:
         value: Any = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
@@ -282,19 +315,12 @@ def _read_cells(file: File) -> list[tuple[str, str | None]]:
     cells = value.get("cells") if isinstance(value, dict) else None
     if not isinstance(cells, list):
         raise GradcheckError(f"{file.name}: not a notebook - it has no cells")
-    found = []
     for cell in cells:
         source = cell.get("source", "") if isinstance(cell, dict) else ""
         if isinstance(source, list):
             source = "".join(line for line in source if isinstance(line, str))
         if isinstance(source, str) and (tag := TAG.match(source)):
-            found.append((tag[1], source[tag.end() :].strip() or None))
-    if not found:
-        cure = "an answer's cell begins `#| gradcheck: PROBLEM`"
-        raise GradcheckError(f"{file.name}: no answers were found here - {cure}")
-    if len(found) > MOST:
-        raise GradcheckError(f"{file.name}: more than {MOST} answers - split the file")
-    return found
+            yield tag[1], source[tag.end() :].strip() or None
 
 
 # -- tables ---------------------------------------------------------------------------------------
@@ -347,7 +373,7 @@ def _read_rows(file: File, mapping: Mapped) -> Iterator[Read]:
             cure = f"put an answer with {SIGNS[table.delimiter]} in quotation marks"
             yield Notice(f"{place}: {words} - {cure}")
         elif any(cell.strip() for cell in row):
-            cells = dict(enumerate(cell.strip() for cell in row))
+            cells = dict(enumerate(DISARMED.sub("", cell.strip()) for cell in row))
             given = {target: {"": cells[k]} for k, target in targets.items() if cells.get(k)}
             name = cells.get(headers.index(mapping.student), "")
             at, or_at = read_times(cells.get(when, ""), day_first)

@@ -100,6 +100,10 @@ async def problem(request: Request) -> Response:
             given[attempt.part]["typed"] = attempt.said["answer"]
     if request.method == "POST":
         form = await request.form(max_files=0, max_fields=200)
+        if (who := str(form.get("who", student))) != student:  # the term is over, or another tab
+            title, now = "Nothing was judged", f"you are {student or 'without a name'} now"
+            words = f"This page was opened by {who or 'nobody'}, and {now}: load it again."
+            return render_failure(request, 409, title, words)
         part = found.part(str(form.get("part", "")))
         if part is None:
             return render_failure(request, 404, "There is no such part", "Go back and try again.")

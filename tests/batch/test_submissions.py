@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from gradcheck.batch import submissions as batch
-from gradcheck.batch.roster import read_names, read_roster
+from gradcheck.batch.roster import Roster, read_names, read_roster
 from gradcheck.batch.submissions import Notice, Submission, read_submissions
 from gradcheck.errors import TextError
 from tests.support.batches import made
@@ -245,25 +245,28 @@ def test_notebooks(tmp_path):
         ("canvas", "doejane_LATE_12345_67890_homework-2.yaml", "12345", "doejane"),
         ("moodle", "Jane Doe_12345_assignsubmission_file_/answers.yaml", "12345", "Jane Doe"),
         ("moodle", "Jane Doe_12345_assignsubmission_file_answers.yaml", "12345", "Jane Doe"),
+        ("moodle", "Ada King_9_assignsubmission_file_/answers.yaml", "ada", "Ada King"),
+        ("moodle", "King_9_assignsubmission_file_/answers.yaml", "9", "King"),
         (r"submitted/(?P<student>[^/]+)/", "submitted/ada/hw1/answers.yaml", "ada", ""),
     ],
 )
 def test_names_of_downloads(tmp_path, names, path, student, called):
     """The platform knows who handed a file in; what the student wrote in it does not count."""
     text = "student: mallory\nanswers: {line: 6x}\n"
-    found = only(read(made(tmp_path / "in", {path: text}), names=read_names(names)))
+    known = {"names": read_names(names), "roster": Roster({"ada": "Ada King"})}
+    found = only(read(made(tmp_path / "in", {path: text}), **known))
     assert (found.student, found.called) == (student, called)
     archive = made(tmp_path / "zip", {"all.zip": zipped({path: text})})
-    assert students(read(archive, names=read_names(names))) == [student]
+    assert students(read(archive, **known)) == [student]
 
 
 @pytest.mark.parametrize(("path", "page"), FORMS["typed"])
 def test_what_is_typed_into_a_platform(tmp_path, path, page):
     """Its editor makes a page of it; other pages are no answers."""
-    made(tmp_path, {path: page.replace("<title>x</title>", ""), "other.html": page})
+    made(tmp_path, {path: page, "other.html": page})
     names = read_names(r"_(?P<student>\d+)_")
     found, other = batch.read_submissions([tmp_path], names, asked=["line", "two"])
-    assert found.answers == {"line": {"": "6x^(2)"}, "two": {"x": "2xy", "y": "x²"}}
+    assert found.answers == {"line": {"": "6x^(2)"}, "two.x": {"": "2xy"}, "two.y": {"": "x²"}}
     assert "not read" in other.why
 
 
@@ -312,10 +315,10 @@ def test_identities_of_a_roster(tmp_path):
     whose = {name: found.student(name) for name in ("ada@example.EDU", "101", "102", "A", "x")}
     assert whose == {"ada@example.EDU": "ada", "101": "ada", "102": "102", "A": "A", "x": "x"}
     assert {found.student(name) for name in ("00101", "101.0")} == {"ada"}
-    made(tmp_path, {"r.csv": "student,id\nada,007\nbob,7\ncy,0042\ncy,43\n"})
+    made(tmp_path, {"r.csv": "student,id\nada,007\nbob,7\ncy,0042\ncy,43\ncy,43\n"})
     found = read_roster(tmp_path / "r.csv")
-    assert [found.student(name) for name in ("007", "7", "42")] == ["ada", "bob", "cy"]
-    assert found.twice == ("cy",)
+    assert [*map(found.student, ("007", "7", "42", "cy"))] == ["ada", "bob", "cy (0042)", "cy"]
+    assert found.twice == ("cy (43)",)
     with pytest.raises(TextError, match="column `student`"):
         read_roster(tmp_path / "bad.csv")
 

@@ -138,12 +138,13 @@ function keys(event) {
   }
 }
 
-// What was typed outlives a refresh and Back, in this tab alone.
-const kept = (field) => `typed ${location.pathname} ${field.dataset.part}`;
+// What was typed outlives a refresh and Back, in this tab and for this name alone.
+const who = document.querySelector(".who b")?.textContent || "";
+const kept = (field, name = who) => `typed ${name} ${location.pathname} ${field.dataset.part}`;
 
 function restore(root) {
   root.querySelectorAll("textarea[data-part]").forEach((field) => {
-    const typed = sessionStorage.getItem(kept(field));
+    const typed = sessionStorage.getItem(kept(field)) ?? sessionStorage.getItem(kept(field, ""));
     if (typed !== null && !field.value) field.value = typed;
     if (field.value && !field.form.querySelector(".verdict")) understand(field);
   });
