@@ -14,6 +14,8 @@ from typing import TypeVar
 from gradcheck.answers import tokens
 from gradcheck.answers.tokens import (
     DERIVATIVE,
+    DIGITS,
+    GOES_ON,
     UNEQUAL,
     Token,
     clip,
@@ -30,6 +32,7 @@ from gradcheck.answers.tree import (
     Shape,
     Shapes,
     echo,
+    extend,
     is_square,
     make_constant,
     read_number,
@@ -71,7 +74,7 @@ INDEXED = re.compile(r"(?:_([a-z]) |_ \{ ([a-z]) [^{}]*\} )?(?:\^ (?:\{ [^{}]*\}
 """What stands below and above a sum sign."""
 ENTRIES = re.compile(r"([^\W\d_]\w*?)_([a-z])(?=\Z|[^\W\d_]+_)")
 
-DECIMAL = re.compile(r"(\d+),(\d+)(?:e-?\d+)?")
+DECIMAL = re.compile(r"(\d+),(\d+)(?:e-?\d+|\.\.\.)?")
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
 ROWS = re.compile(r"(?:[-+] )?\d+ (?:, \d+ )?(?:; (?:[-+] )?\d+ (?:, \d+ )?)+")
 INSIDE, POINT = "a comma inside a number", "decimals are written with a point"
@@ -284,6 +287,8 @@ class Operands:
         if not self.parting and self.sees(","):
             token = self.join_digits(token)
         text = token.text
+        if text.endswith(GOES_ON):
+            return self.endless(text.removesuffix(GOES_ON), token.start)
         if text == "1" and self.indicator_comes():
             self.takes("_")
             return self.indicator()
@@ -297,6 +302,19 @@ class Operands:
             if self.words.meaning(letter):
                 self.note(f"{text} is read as {mantissa}*10^{exponent}")
         return self.node(make_constant(text), token.start)
+
+    def endless(self, digits: str, start: int) -> ast.expr:
+        """A number whose decimals go on: a fraction, or the decimal in the middle."""
+        value = extend(digits)
+        node: ast.expr = ast.Constant(value)  # type: ignore[arg-type]
+        if 10**DIGITS % value.denominator:
+            above, below = map(ast.Constant, value.as_integer_ratio())
+            node = ast.BinOp(self.node(above, start), ast.Div(), self.node(below, start))
+        elif "." not in digits:
+            node = make_constant(digits)
+        node.digits = digits  # type: ignore[attr-defined]
+        self.note(f"{digits}{GOES_ON} is read as {echo(node)}")
+        return self.node(node, start)
 
     def join_digits(self, first: Token) -> Token:
         """A number with what its commas join to it: decimal commas, or between thousands."""
@@ -319,7 +337,7 @@ class Operands:
             return first
         bare = self.tokens[stop].kind == "end" and all(t.text in "+-" for t in before)
         thousands = len(found[2]) == 3 and len(found[1]) <= 3 and found[1][0] != "0"
-        if (bare and not self.single) or thousands:
+        if ((bare and not self.single) or thousands) and not text.endswith(GOES_ON):
             cure = f"{POINT}: {found[1]}.{found[2]}"
             cure += f", thousands as {found[1]}{found[2]}" if len(found[2]) == 3 else ""
             raise self.fault(joined[0], INSIDE, cure)

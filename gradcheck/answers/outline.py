@@ -48,6 +48,7 @@ REASONS = as_set("since because weil denn")
 OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | THEREFORE | REASONS | {",", ";", "\n"}
 """Where none of these is, a text is one formula and words."""
 PARTS = frozenset([",", ";", ":", ".", "\n"])
+STOPPED = re.compile(r"\d+\.")  # a number at the end of a sentence
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
 OF = re.compile(
     r"(?<!has )\b(?:derivative|gradient|slope|ableitung|dérivée|deriva[dt]a) \w+ (?:the )?$", re.I
@@ -230,7 +231,7 @@ class Outline(Prose):
             text = spell(tokens)
         if text[:1] == "{" and "=" in text and find_closing(tokens, 0) == len(tokens) - 1:
             return self.unframe(tokens[1:-1])  # \boxed{f'(x) = 2x}
-        if len(tokens) > 2 and tokens[-1].kind == "number" and tokens[-1].text.endswith("."):
+        if len(tokens) > 2 and STOPPED.fullmatch(tokens[-1].text):
             tokens[-1] = tokens[-1]._replace(text=tokens[-1].text[:-1], end=tokens[-1].end - 1)
         found = MARKER.match(text)  # `(b)`, `Task 2)`, `1.`
         marker = found[0].count(" ") if found else 0

@@ -230,6 +230,7 @@ TOKEN = re.compile(
     r"|[A-Za-z]+(?:\s*_\s*(?:[A-Za-z0-9]|\{\s*\\?\w+\s*\}))?|.)|(?P<lone>.)",
     re.DOTALL,
 )
+GOES_ON = "..."  # right behind a number: its decimals do
 UNSEEN = frozenset(["blank", "gap", "frame"])
 OPS = {"**": "^", ".*": "⊙", "./": "/", ".^": "^", "->": "=>", ":=": "="}
 SET = {"line": "\n", "left": "|(", "right": "|)", "cases": "⦃", "rows": "⟦", "end": "⟧"}
@@ -241,7 +242,7 @@ COMMANDS = {
 >=: ge geq geqslant; !=: ne neq; =>: Rightarrow implies to rightarrow; (: { lbrace; ): } rbrace
 [: lbrack; ]: rbrack; ⟨: langle; ⟩: rangle; |: vert; |(: lvert; |): rvert; ‖: Vert lVert rVert |
 ≈: approx simeq; \frac: frac dfrac tfrac cfrac nicefrac sfrac flatfrac; \sqrt: sqrt; ∑: sum; ∈: in
-and: land wedge; or: lor vee; °: degree; ': prime; :: colon; ∂: partial; ∇: nabla
+and: land wedge; or: lor vee; ...: dots ldots; °: degree; ': prime; :: colon; ∂: partial; ∇: nabla
 """),
 }
 """LaTeX's commands and the signs they stand for; all others are names."""
@@ -292,10 +293,11 @@ def _scan(typed: str, plain: Typed, first: int, stop: int) -> list[Token]:
             shown = shown if short else _check_word(typed, start, shown)
         elif kind in SET:
             kind, shown = "line" if kind == "line" else "op", SET[kind]
-        elif kind == "string":
-            shown = shown.strip()[1:-1].replace(" ", "")
         else:
             kind, shown = _name_command(typed, kind, m[kind], start)
+        if shown == GOES_ON and not spaced and tokens and tokens[-1].kind == "number":
+            kind, shown, start, _, spaced = tokens.pop()
+            shown += GOES_ON
         tokens.append(make(Token, (kind, shown, start, end, spaced)))
         spaced = False
     if len(tokens) > TOKENS:
@@ -305,6 +307,8 @@ def _scan(typed: str, plain: Typed, first: int, stop: int) -> list[Token]:
 
 
 def _name_command(typed: str, kind: str, command: str, start: int) -> tuple[str, str]:
+    if kind == "string":
+        return kind, command.strip()[1:-1].replace(" ", "")
     if kind in ("font", "letter"):
         return "word", command.replace("\\", "")
     if kind == "accent":  # \hat{y} is y_hat

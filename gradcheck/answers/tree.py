@@ -103,12 +103,20 @@ def make_constant(digits: str) -> ast.Constant:
     return node
 
 
+def extend(digits: str) -> Fraction:
+    """What decimals that go on are of: a third of 0.33, some 2.7185 of 2.718."""
+    decimals = digits.partition(".")[2]
+    repeats = decimals and decimals[-2:] == 2 * decimals[-1]
+    more = Fraction(int(decimals[-1]), 9) if repeats else Fraction(bool(decimals), 2)
+    return Fraction(digits) + more * Fraction(1, 10 ** len(decimals))
+
+
 def find_half_unit(node: ast.expr) -> Fraction | None:
     """Half a unit of the last digit of a bare decimal such as -0.25, 1e-3 or 2.5*10^-3."""
     match node:
         case ast.UnaryOp(_, inner):
             return find_half_unit(inner)
-        case ast.Constant(Fraction()):
+        case ast.Constant(Fraction()) | ast.BinOp(_, ast.Div(), _):
             return _halve_last_digit(node)
         case ast.BinOp(mantissa, ast.Mult(), ast.BinOp(ten, ast.Pow(), power)):
             if isinstance(mantissa, ast.UnaryOp):

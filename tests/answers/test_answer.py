@@ -124,7 +124,7 @@ def test_text_is_a_formula():
         ("12", None),
         ("1,234.5", Fraction(1, 20)),
         ("1/2", None),
-        ("0.5x", None),
+        ("11.167...", Fraction(1, 2000)),
     ],
 )
 def test_half_a_unit_of_the_last_digit(typed, half):
