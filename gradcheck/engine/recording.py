@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ContextDecorator, contextmanager
+from contextlib import AbstractContextManager, ContextDecorator, contextmanager
 from typing import Self
 
 from gradcheck.values import Params, Routine, Value
@@ -24,7 +24,8 @@ class Mode(threading.local):
     `write(tensor, do)`, and `kept(tensor, g, do)` for a value that retains its gradient. `taken`
     counts how often numbers left tracked tensors (copies of leaves too), as PyTorch allows in
     silence, `held` how often values were made of them that are not tracked (`detach`, `no_grad`).
-    Every thread has its own mode.
+    With `numbers` a tensor without axes is one, as NumPy's are: no `s += 1` alters it. Every thread
+    has its own mode.
     """
 
     recording: bool = True
@@ -35,6 +36,7 @@ class Mode(threading.local):
     usual: bool = True
     taken: int = 0
     held: int = 0
+    numbers: bool = False
 
     def change(self, **words: Value) -> Params:
         """Change some of it; what it was before."""
@@ -118,12 +120,16 @@ def is_grad_enabled() -> bool:
 
 
 @contextmanager
-def watching(
-    observe: Value = None, disturb: Value = None, walked: Value = None, ledger: Value = None
-) -> Iterator[None]:
-    """Let an observer see every node or pass, or a disturbance alter every forward, inside."""
-    before = MODE.change(observe=observe, disturb=disturb, walked=walked, ledger=ledger)
+def changing(**words: Value) -> Iterator[None]:
+    before = MODE.change(**words)
     try:
         yield
     finally:
         MODE.change(**before)
+
+
+def watching(
+    observe: Value = None, disturb: Value = None, walked: Value = None, ledger: Value = None
+) -> AbstractContextManager[None]:
+    """Let an observer see every node or pass, or a disturbance alter every forward, inside."""
+    return changing(observe=observe, disturb=disturb, walked=walked, ledger=ledger)

@@ -301,6 +301,14 @@ def _make_in_place(row: Op) -> Routine:
     return method
 
 
+def _make_step(write: Routine, compute: Routine) -> Routine:
+    def method(self: "Tensor", other: Value) -> Value:
+        number = self._value.ndim == 0 and MODE.numbers
+        return compute(self, other) if number else write(self, other)
+
+    return method
+
+
 def _make_call(function: Routine, read: Routine = lambda t: t) -> Routine:
     return lambda self, *args, **kwargs: function(read(self), *args, **kwargs)
 
@@ -327,7 +335,7 @@ def _make_methods() -> dict[str, Value]:
     for symbol, name in OPERATIONS.items():
         made[f"__{symbol}__"] = quick = QUICKLY[TABLE[name]]
         made[f"__r{symbol}__"] = lambda self, other, quick=quick: quick(other, self)
-        made[f"__i{symbol}__"] = _make_in_place(TABLE[name])
+        made[f"__i{symbol}__"] = _make_step(_make_in_place(TABLE[name]), quick)
     for kind in (float, int, complex):
         made[f"__{kind.__name__}__"] = lambda self, kind=kind: kind(self._read_number())
     return made | {"__slots__": (), "__neg__": made["negative"], "__abs__": made["absolute"]}

@@ -252,6 +252,8 @@ class Scalars(Array):
         self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value
     ) -> Value:
         row, kind = row_of(ufunc), find_kind(inputs)
+        if RUN.numbers and "out" in kwargs and inputs[0] is kwargs["out"][0] and self.ndim == 0:
+            del kwargs["out"]  # `s += 1`
         if kind is None and not kwargs:
             return getattr(ufunc, method)(*map(_as_floats, inputs))
         if row is not None and method == "__call__" and not kwargs and find_cell(row, kind):

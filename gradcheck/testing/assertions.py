@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from gradcheck.engine.autograd import grad, tensor
+from gradcheck.engine.recording import changing
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.opinions.limits import RTOL
 from gradcheck.testing.call import (
@@ -25,6 +26,10 @@ from gradcheck.values import Params, Routine, Value
 DRIFTS = (
     "the function's value changes with what it keeps from call to call (running statistics?); "
     "every call of this check began with the state that was handed over"
+)
+UNTAPED = (
+    "reverse mode cannot follow f, and its slopes are the reference here; where it has a gradient "
+    "of its own, `assert_gradient(gradient, x, gradient=hessian)` judges the Hessian by that:"
 )
 OF_AN_ARRAY = (
     "the function gives an array: judged is the gradient of sum(c * value), c of random numbers; "
@@ -315,7 +320,6 @@ def assert_hessian(
     True
     """
     __tracebackhide__ = True
-    assert_gradient(f, x, **options)
     due = np.shape(x) * 2
 
     def slopes(x: Value) -> Value:
@@ -332,6 +336,13 @@ def assert_hessian(
             raise TypeError(f"the Hessian has the shape {h.shape}; of this argument it is {due}")
         return np.tensordot(c, h, np.ndim(x))[()]
 
+    f(x)  # raises what is f's own
+    try:
+        with changing(numbers=True):
+            slopes(np.asarray(x, dtype=np.float64))
+    except Exception as error:
+        raise TypeError(f"{UNTAPED} {error}") from error
+    assert_gradient(f, x, **options)
     return assert_vjp(slopes, pull, x, **options)
 
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from gradcheck.documents.document import Passage
 from gradcheck.engine.advice import COMPLEX
-from gradcheck.engine.recording import MODE
+from gradcheck.engine.recording import MODE, changing
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.language.kinds import KINDS
 from gradcheck.language.program import Span, Spans, list_frames
-from gradcheck.numbers.run import heed_refusals
+from gradcheck.numbers.run import change_settings, heed_refusals
 from gradcheck.opinions.limits import EPSILON, LINEAR
 from gradcheck.opinions.opinion import Case, Estimate, Rows
 from gradcheck.testing.copies import Coarse, Copies, read_kind
@@ -157,7 +157,8 @@ class Call:
         args = [None if i in self.wrt else _copy(a) for i, a in enumerate(self.args)]
         for name, i in self.placed.items():
             args[i] = inputs[name][()] if kind == "float" else inputs[name]
-        return _as_numbers(kind, program.value(*args))
+        with changing(numbers=True), change_settings(numbers=True):
+            return _as_numbers(kind, program.value(*args))
 
     def by_name(self, came: Value) -> dict[str, Value]:
         """Claimed gradients by the names of the differentiated arguments: copies."""

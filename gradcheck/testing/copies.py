@@ -20,7 +20,7 @@ from gradcheck.language.kinds import KINDS
 from gradcheck.opinions.limits import EPSILON
 from gradcheck.values import Params, Routine, Value
 
-DEEP = 5  # objects inside objects that are looked into for what they keep
+DEEP = 16  # objects inside objects that are looked into for what they keep
 MOST = 1000  # parts of a container that is copied
 MOVED = 1 / 32  # of a constant, times one to eight: so that no two move alike
 MAKERS = ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like")
@@ -41,6 +41,17 @@ def find_root(name: Value) -> str:
 
 def _has_attributes(thing: Value) -> bool:
     return type(getattr(thing, "__dict__", None)) is dict and not isinstance(thing, PASSIVE)
+
+
+def read_holder(thing: Value) -> Value:
+    return vars(thing) if _has_attributes(thing) else thing
+
+
+def _list_held(holder: Value) -> Iterator[tuple[Value, Value]]:
+    if isinstance(holder, dict):
+        yield from holder.items()
+    elif isinstance(holder, list | tuple):
+        yield from enumerate(holder)
 
 
 def _read_cell(cell: CellType) -> Value:
@@ -77,6 +88,25 @@ class Kept:
     def has_changed(self) -> bool:
         return not all(_is_same(*saved) for saved in self._saved)
 
+    def find_places(self, container: Value) -> dict[Value, list[tuple[Value, Value]]]:
+        """Where each array of a container lies that is none of those kept; nothing where not all.
+
+        By the names of attributes where these tell them apart, else as the container has them.
+        """
+        if id(container) in self._seen or not isinstance(container, dict | list | tuple):
+            return {}
+        every = [
+            (thing, name, value)
+            for thing in self._seen.values()
+            for name, value in _list_held(read_holder(thing))
+            if isinstance(value, np.ndarray)
+        ]
+        found = {k: [e[:2] for e in every if e[2] is a] for k, a in _list_held(container)}
+        if not all(found.values()):
+            return {}
+        named = {places[0][1]: places for places in found.values()}
+        return found if isinstance(container, dict) or len(named) < len(found) else named
+
     def _look(self, thing: Value, depth: int) -> None:
         if depth > DEEP or id(thing) in self._seen or thing is None:
             return
@@ -84,7 +114,7 @@ class Kept:
         if find_root(getattr(named, "__module__", "")) in LIBRARIES:
             return
         self._seen[id(thing)] = thing
-        holder = vars(thing) if _has_attributes(thing) else thing
+        holder = read_holder(thing)
         if isinstance(holder, np.ndarray | dict | list):
             self._saved.append((holder, holder.copy()))
         for cell in getattr(thing, "__closure__", None) or () if callable(thing) else ():

@@ -12,7 +12,7 @@ from types import FunctionType, MappingProxyType
 
 import numpy as np
 
-from gradcheck.testing.copies import Copies, Kept
+from gradcheck.testing.copies import Copies, Kept, read_holder
 from gradcheck.values import Params, Routine, Value
 
 Path = tuple[Value, ...]
@@ -285,6 +285,8 @@ class Weights:
         if isinstance(left, dict):
             left = [by_name(left, key) for key in self.left_keys]
         held = self.values().items()
+        if isinstance(left, np.ndarray) and [left.shape] == [np.shape(w) for _, w in held]:
+            left = [left]
         if len(left) != len(held):
             raise TypeError(
                 f"{len(left)} gradients came for {len(held)} weights: params= and grads="
@@ -294,8 +296,23 @@ class Weights:
         return _WithWeights(came, each)
 
 
-def find_weights(owner: Value, held: Value, left: Value) -> Weights:
-    """The weights of a layer in a dict or list of its own, or a function's, or by attributes."""
+class _Scattered(dict[Value, Value]):
+    """By key the places of an array, in objects, dicts and lists: read and written there."""
+
+    def __getitem__(self, key: Value) -> Value:
+        thing, name = super().__getitem__(key)[0]
+        return read_holder(thing)[name]
+
+    def __setitem__(self, key: Value, value: Value) -> None:
+        for thing, name in super().__getitem__(key):
+            read_holder(thing)[name] = value
+
+
+def find_weights(owner: Value, held: Value, left: Value, kept: Kept) -> Weights:
+    """The weights of a layer in a dict or list of its own, or a function's, or by attributes.
+
+    Of arrays that somebody lists the attributes that hold them.
+    """
 
     def look(given: Value) -> tuple[Routine, tuple[Value, ...]]:
         if isinstance(given, list | tuple) and given and isinstance(given[0], str):
@@ -303,8 +320,12 @@ def find_weights(owner: Value, held: Value, left: Value) -> Weights:
         # the layer's attribute of this value, if it is one: backward may put another there
         name = next((n for n, v in getattr(owner, "__dict__", {}).items() if v is given), "")
         place = given if callable(given) else lambda: getattr(owner, name) if name else given
-        return place, tuple(place()) if isinstance(place(), dict) else ()
+        first = place()
+        if (given is held or not callable(given)) and (places := kept.find_places(first)):
+            return (lambda: _Scattered(places)), tuple(places)
+        return place, tuple(first) if isinstance(first, dict) else ()
 
+    held, left = ([each] if isinstance(each, str | np.ndarray) else each for each in (held, left))
     (mine, keys), (place, left_keys) = look(held), look(left) if left is not None else (None, ())
     keys = keys or tuple(range(len(mine())))
     by_attribute = isinstance(left, list | tuple) and left_keys
@@ -439,7 +460,9 @@ class UserProgram:
             one = holding or tops
             if alone or (len(one) == 1 and isinstance(self.args[tops[-1]], dict)):
                 return {one[0]: came}
-            came = [came]
+            even = isinstance(came, np.ndarray) and came.ndim and not any(map(is_tree, self.args))
+            even = even and {came.shape[1:]} == {np.shape(self.args[i]) for i in tops}
+            came = list(came) if even else [came]  # `np.array([da, db])`
         if tree is not None and len(came) not in (1, count):
             if isinstance(tree, list | tuple):
                 return {tops[0]: came}
@@ -522,17 +545,16 @@ def _bind(
 ) -> UserProgram:
     taken = dict(enumerate(list_names(forward))) | getattr(forward, LABELS, {})
     names = tuple(taken.get(i, f"argument {i}") for i in range(len(args)))
-    held = None
+    given = forward if backward is True else backward if callable(backward) else None
+    held, kept = None, Kept(forward, given)
     if weights is not None:
-        held = find_weights(getattr(forward, "__self__", None), *weights)
+        held = find_weights(getattr(forward, "__self__", None), *weights, kept)
         args, names = (*args, held.values()), (*names, WEIGHTS)
     paths = tuple(list_leaves(tuple(args)))
     labels = tuple(_label(names[path[0]], path[1:]) for path in paths)
-    given = forward if backward is True else backward if callable(backward) else None
     return UserProgram(
-        forward, given, tuple(args), kwargs, names, paths, labels, Kept(forward, given), held,
-        backward is True,
-    )  # fmt: skip
+        forward, given, tuple(args), kwargs, names, paths, labels, kept, held, backward is True
+    )
 
 
 def _label(name: str, steps: Path) -> str:

@@ -42,8 +42,8 @@ OPEN = (
     "which fewer digits cancel, or write it in NumPy alone, that exact numbers can pass through it"
 )
 STEPS = (
-    "note: the function does not change with {name} here (it takes steps?): a straight-through "
-    "estimator is no gradient of it; check the smooth function that it stands for"
+    "note: the function does not change with {name} here (it takes steps, or uses another array?): "
+    "a straight-through estimator is no gradient of it; check the smooth function it stands for"
 )
 ALONE = "only one opinion could be formed, from plain floats: none agrees with it"
 HELP = (
@@ -170,8 +170,7 @@ def _write_message(found: Result) -> str:
     wrong = [part for part in found.judged if not part.right]
     ends = _wrap(*_list_unseen(verdict, found.judged), *(f"note: {note}" for note in found.notes))
     for part in wrong:
-        known = verdict.parts[part.part].gradient if part.part in verdict.parts else None
-        if known is not None and part.off and np.all(np.abs(known.value) <= known.error):
+        if part.flat and part.off:
             ends += _wrap(STEPS.format(name=part.part))
     if wrong:
         blocks = _explain(found, wrong)

@@ -309,6 +309,7 @@ HELD = {
     "a Jacobian": lambda: assert_gradient(outward, X5, 2.0, gradient=outward_slopes),
     "a value with its Jacobian": lambda: assert_gradient(
         lambda x, a: (outward(x, a), *outward_slopes(x, a)), X5, 2.0, gradient=True),
+    "in one array": lambda: assert_gradient(np.multiply, 2.0, 3.0, gradient=np.array([3.0, 2.0])),
     "a sparse Jacobian": lambda: assert_gradient(
         lambda x: x**2, X5, gradient=lambda x: scipy.sparse.diags(2 * x)),
     "a Jacobian of floats alone": lambda: assert_gradient(
@@ -357,6 +358,7 @@ REFUSED = {
     "another value": ("another value", lambda: assert_vjp(drawn, lambda c, x: c, X5)),
     "changed arguments": ("changes its arguments", lambda: assert_vjp(
         lambda x: np.sin(x, out=x), lambda c, x: c * np.cos(x), X5)),
+    "a step has no name": (r"(?m)should be 0$", lambda: assert_vjp(np.sign, tanh_back, X5)),
     "single precision, a thousandth off": (r"should be", lambda: assert_vjp(
         softmax, lambda c, x: 1.001 * softmax_back(c, x), X34F)),
     "plain floats alone": ("should be", lambda: assert_gradient(
@@ -421,6 +423,7 @@ MISUSED = {
     "a complex gradient": lambda: check(np.sin, 1.0, gradient=1j),
     "wrt beyond the end": lambda: check(np.sin, 1.0, wrt=1),
     "wrt by name": lambda: check(np.sin, 1.0, wrt="x"),
+    "a Hessian of floats alone": lambda: assert_hessian(math.exp, math.exp, 1.0),
     "ragged": lambda: check(np.sum, [[1.0, 2.0], [3.0]]),
     "a point that is no tuple": lambda: check(np.sum, X5, at=[X5]),
     "points that are none": lambda: check(np.sum, X5, at=3.0),

@@ -1,5 +1,6 @@
 """State that is put back, buffers that hold other numbers, single precision that is told."""
 
+import operator
 import subprocess
 import sys
 import warnings
@@ -249,6 +250,7 @@ GATHERED = {
     "an iterator": lambda x, w: np.fromiter((v * v for v in x), float),
     "methods, and layers inside layers": lambda x, w: NET.run(x).sum(),
     "a buffer": lambda x, w: (filling(x) ** 2).sum(),
+    "a step makes another number": lambda x, w: operator.imul(n := x @ x, 2) * n * w[0],
     "whole numbers": lambda x, w: (filling(x[np.array([2, 0])]) ** 2).sum(),
 }
 

@@ -5,22 +5,18 @@ import pytest
 
 from gradcheck import check, tensor
 
-
-@pytest.mark.parametrize("x", [3, 3.0, np.int64(3), tensor(3.0, requires_grad=True)])
-def test_a_number_of_any_kind_is_taken(x):
-    """d/dx x² = 2x = 6 at 3."""
-    found = check(lambda x: x**2, x)
-    assert found.ok
-    assert found.gradient == pytest.approx(6.0, rel=1e-15)
-    assert found.closed_form == "2*x"
+ONE, TWO = (6.0, "2*x"), ([2.0, 4.0], ["2*x[0]", "2*x[1]"])
 
 
-@pytest.mark.parametrize("x", [[1, 2], [1.0, 2.0], np.array([1, 2]), tensor([1.0, 2.0])])
-def test_lists_and_arrays_of_any_kind_are_taken(x):
+@pytest.mark.parametrize(("x", "expected"), [
+    (3, ONE), (3.0, ONE), (np.int64(3), ONE), (tensor(3.0, requires_grad=True), ONE),
+    ([1, 2], TWO), ([1.0, 2.0], TWO), (np.array([1, 2]), TWO), (tensor([1.0, 2.0]), TWO),
+])  # fmt: skip
+def test_numbers_and_arrays_of_any_kind_are_taken(x, expected):
     """d/dx sum(x²) = 2x, entry by entry."""
     found = check(lambda x: np.sum(x**2), x)
-    np.testing.assert_allclose(found.gradient, [2.0, 4.0], rtol=1e-15)
-    assert found.closed_form == ["2*x[0]", "2*x[1]"]
+    np.testing.assert_allclose(found.gradient, expected[0], rtol=1e-15)
+    assert found.closed_form == expected[1]
 
 
 def test_several_arguments_give_tuples():
