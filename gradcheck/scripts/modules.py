@@ -1,7 +1,7 @@
 """`torch.nn`, `torch.optim` and `torch.utils.data` as scripts use them beside what is offered."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import partial, partialmethod
 from itertools import pairwise
 from math import cos, pi, prod
 from types import SimpleNamespace
@@ -15,6 +15,7 @@ from gradcheck.engine.layers import LAYERS, Dropout, Held, Layer, Module, Module
 from gradcheck.engine.optimizers import Adam, Optimizer
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE, everything
+from gradcheck.scripts.tensors import read_old_words
 from gradcheck.values import Params, Value
 
 # -- modules ---------------------------------------------------------------------------------------
@@ -230,17 +231,19 @@ def _register(self: Module, name: str, value: Value, persistent: bool = True) ->
 
 
 def _call(self: Module, *args: Value, **named: Value) -> Value:
-    """What `forward` gives, or what a hook makes of it."""
+    """What `forward` gives; hooks are called with the module, what comes and what goes."""
+    for hook in vars(self).get("_forward_pre_hooks", {}).values():
+        made = hook(self, args)
+        args = args if made is None else made if isinstance(made, tuple) else (made,)
     value = self.forward(*args, **named)
-    for hook in vars(self).get("hooks", {}).values():
+    for hook in vars(self).get("_forward_hooks", {}).values():
         made = hook(self, args, value)
         value = value if made is None else made
     return value
 
 
-def _register_hook(self: Module, hook: Callable[..., Value]) -> Value:
-    """`net.register_forward_hook(f)`: called with the module, what came and what went."""
-    hooks, key = vars(self).setdefault("hooks", {}), object()
+def _register_hook(self: Module, kind: str, hook: Callable[..., Value]) -> Value:
+    hooks, key = vars(self).setdefault(f"_{kind}_hooks", {}), object()
     hooks[key] = hook
     return SimpleNamespace(remove=lambda: hooks.pop(key, None))
 
@@ -256,6 +259,13 @@ def _load(self: Module, state_dict: Params) -> None:
     LOAD(self, state_dict)
 
 
+START = Layer.__init__
+
+
+def start(self: Layer, *args: Value, **named: Value) -> None:
+    START(self, *args, **read_old_words(named))
+
+
 METHODS: Params = {
     **dict.fromkeys(
         ("to", "cpu", "cuda", "float", "double", "half", "share_memory"),
@@ -264,7 +274,10 @@ METHODS: Params = {
     **dict.fromkeys(("add_module", "register_buffer", "register_parameter"), _register),
     "__call__": _call,
     "apply": _apply,
-    "register_forward_hook": _register_hook,
+    **{
+        f"register_{kind}_hook": partialmethod(_register_hook, kind)
+        for kind in ("forward", "forward_pre")
+    },
     **{name: lambda self, _list=listed: iter(_list(self)) for name, listed in LISTS.items()},
     "_modules": property(
         lambda self: {n: v for n, v in vars(self).items() if isinstance(v, Module)}

@@ -26,7 +26,7 @@ from types import CodeType, FrameType, ModuleType
 import numpy as np
 
 from gradcheck.engine.function import Context
-from gradcheck.engine.layers import Module
+from gradcheck.engine.layers import Layer, Module
 from gradcheck.engine.optimizers import Optimizer
 from gradcheck.engine.recording import watching
 from gradcheck.engine.tape import Leaf, Step, list_reachable
@@ -43,6 +43,7 @@ from gradcheck.verdict.passes import BackwardPass, JudgedPass, judge_pass
 
 LIBRARY = "torch"
 VARIABLE = {"Variable": tensors.make_variable}
+PARTS = ("activation", "container", "conv", "linear", "loss", "module", "normalization", "rnn")
 INIT = {name[:-1]: getattr(init, name) for name in dir(init) if name.endswith(("l_", "m_"))}
 NO_MPS: Params = {"is_available": lambda: False, "is_built": lambda: False}
 MODULES: Mapping[str, tuple[str, Params]] = {
@@ -52,7 +53,8 @@ MODULES: Mapping[str, tuple[str, Params]] = {
     "torch.nn.init": ("gradcheck.nn.init", INIT),
     "torch.nn.utils": ("gradcheck.nn.utils", {}),
     "torch.nn.parameter": ("gradcheck.nn", {}),
-    "torch.nn.modules": ("gradcheck.nn", {}),
+    "torch.nn.modules": ("gradcheck.nn", modules.NN),
+    **{f"torch.nn.modules.{part}": ("gradcheck.nn", modules.NN) for part in PARTS},
     "torch.optim": ("gradcheck.optim", modules.OPTIM),
     "torch.optim.lr_scheduler": ("", modules.SCHEDULERS),
     "torch.autograd": ("gradcheck.autograd", VARIABLE | {"gradcheck": tensors.compare_slopes}),
@@ -76,12 +78,18 @@ MODULES: Mapping[str, tuple[str, Params]] = {
 METHODS: tuple[tuple[type, Params], ...] = (
     (Tensor, tensors.METHODS),
     (Module, modules.METHODS),
+    (Layer, {"__init__": modules.start}),
     (Optimizer, modules.OPTIMIZERS),
     (Context, {"saved_variables": Context.saved_tensors}),
 )
 INSTEAD: Mapping[str, str] = {
     **WRITTEN_OUT,
     **dict.fromkeys(("compile", "jit"), "call the function itself"),
+    **dict.fromkeys(
+        ("register_full_backward_hook", "register_backward_hook"),
+        "`y.register_hook(print)` shows what comes back to the value `y` of a layer",
+    ),
+    "distributions": "write the log-density as a formula; `randn`, `rand`, `multinomial` draw",
     **dict.fromkeys(
         ("Transformer", "TransformerEncoder", "TransformerEncoderLayer", "MultiheadAttention"),
         "write it with `scaled_dot_product_attention`, `Linear` and `LayerNorm`",
@@ -145,9 +153,9 @@ def find_advice(error: BaseException) -> str:
     if not isinstance(error, ImportError) or (error.name or "").split(".")[0] != LIBRARY:
         return ""
     if isinstance(error, ModuleNotFoundError):
-        return (
-            f"`{error.name}` is not offered by gradcheck - {join_names(MODULES.keys() - {LIBRARY})}"
-        )
+        cure = INSTEAD.get(str(error.name).rpartition(".")[2])
+        cure = cure or join_names(MODULES.keys() - {LIBRARY})
+        return f"`{error.name}` is not offered by gradcheck - {cure}"
     name, owner = str(error).partition("cannot import name '")[2].partition("'")[0], error.name
     return (
         _explain_missing(owner or LIBRARY, name, dir(sys.modules[owner or LIBRARY])) if name else ""

@@ -170,6 +170,16 @@ AHEAD = (
 """Arguments that PyTorch has a name for and that come first, in their order."""
 
 
+def read_old_words(named: Params) -> Params:
+    """Today's `reduction=` for `size_average=` and `reduce=`, at which PyTorch only warns."""
+    average, each = named.get("size_average"), named.get("reduce")
+    if named.get("reduction") == "elementwise_mean" or bool in (type(average), type(each)):
+        word = "none" if each is False else "sum" if average is False else "mean"
+        kept = {k: v for k, v in named.items() if k not in ("size_average", "reduce")}
+        return kept | {"reduction": word}
+    return named
+
+
 def spell_as_pytorch(given: Value) -> Value:
     """`torch.add(input=x, other=y, out=z)`; what is no function as it is."""
     if not callable(given) or isinstance(given, type | ModuleType):
@@ -178,7 +188,7 @@ def spell_as_pytorch(given: Value) -> Value:
     @wraps(given)
     def call(*args: Value, out: Value = None, **named: Value) -> Value:
         ahead = [named.pop(name) for name in AHEAD if name in named] if named else ()
-        made = given(*args, *ahead, **named)
+        made = given(*args, *ahead, **read_old_words(named))
         if out is not None and made.requires_grad:
             raise RuntimeError(f"{given.__name__}(): {OUT}")
         return made if out is None else copy_(out, made)
@@ -309,6 +319,9 @@ TORCH: dict[str, Value] = {
     "e": e,
     "from_numpy": as_tensor,
     "get_default_dtype": lambda: FLOAT,
+    "histogram": lambda x, bins=100, **how: tuple(
+        map(box, np.histogram(unwrap(x), unwrap(bins), **how))
+    ),
     "inf": inf,
     "is_tensor": lambda x: isinstance(x, Tensor),
     "load": load,
