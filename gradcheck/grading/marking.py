@@ -24,7 +24,17 @@ from gradcheck.answers.operands import UNTAKEN
 from gradcheck.answers.tokens import clip
 from gradcheck.diagnosis import Diagnosis
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.equivalence import BITS, At, NoValue, Values, compare, level_of, tolerance
+from gradcheck.grading.equivalence import (
+    BITS,
+    PROVEN,
+    At,
+    NoValue,
+    Values,
+    compare,
+    compare_numbers,
+    level_of,
+    tolerance,
+)
 from gradcheck.grading.formula import Readings, box, list_names, make_budget, make_readings
 from gradcheck.grading.judgement import FAILURES, Judgement, Witness
 from gradcheck.grading.judging import ONE_POINT, judge
@@ -112,7 +122,8 @@ def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) 
     told = replace(judged.conclude(judged.verdict, said), line=found.step.line)
     chained = found.step.chained or (found.before is not None and found.before.chained)
     if judged.verdict == "right" and key.problem.chain == "strict" and chained:
-        return replace(told, verdict="wrong", score=0.0, diagnosis=Diagnosis("unnamed"))
+        unnamed = Diagnosis("unnamed")
+        return replace(told, verdict="wrong", score=0.0, tags=(), diagnosis=unnamed)
     if judged.verdict == "right" and found.before is None:
         return replace(told, line=None)
     if judged.verdict == "right" or not found.formula:
@@ -152,22 +163,32 @@ def _say_unequal(typed: str, step: WorkingStep, before: WorkingStep | None) -> s
 
 
 def find_broken(key: Key, part: Part, formula: Formula) -> Broken | None:
-    """The first step that is proven not to be equal to the one before; None if all are."""
+    """The first step that is proven not to be equal to the one before; None if all are.
+
+    Of numbers and a formula that is meant at the given point: `f'(2) = 3x^2 = 3*4 = 12`.
+    """
     before: WorkingStep | None = None
     due: Sequence[At] = key.due(part.name)
-    taken = False
+    varied, taken = True, False
     for step in formula.steps:
         if step.tree is None:
             continue
         try:
-            values, open_ = _evaluate_step(key, formula.text, step.tree)
+            ready, values, open_ = _evaluate_step(key, formula.text, step.tree)
             if before is None and _is_the_function(key, values):
                 continue
-            if compare(values, due).kind in ("different", "shape"):
+            varies = open_ or ready.varies(key.scope)
+            if varies and varied:
+                found = compare(values, due)
+            else:  # 2/3 = 0.667
+                noise, half = key.noise(part.name), formula.piece(step.tree).half_unit
+                halves = np.full(noise.shape, half, dtype=object)
+                found = compare_numbers(values[0], halves, due[0], noise)
+            if found.kind in PROVEN:
                 return Broken(step, before, not open_, taken)
         except FAILURES:
             continue
-        before, due, taken = step, values, not open_
+        before, due, varied, taken = step, values, varies, not open_
     return None
 
 
@@ -201,8 +222,8 @@ class _Naming(ast.NodeTransformer):
         return node
 
 
-def _evaluate_step(key: Key, text: str, tree: ast.expr) -> tuple[list[At], bool]:
-    """A step as a function of the bits at every point, and whether derivatives were taken in it."""
+def _evaluate_step(key: Key, text: str, tree: ast.expr) -> tuple[Readings, list[At], bool]:
+    """A step, as a function of the bits at every point, and whether it takes derivatives."""
     naming, scope = _Naming(key), key.scope
     formula = Formula(text, ast.Expression(naming.visit(copy_tree(tree))), ())
     more = {name: Input(name, None, (), requires_grad=False) for name in naming.found}
@@ -216,7 +237,7 @@ def _evaluate_step(key: Key, text: str, tree: ast.expr) -> tuple[list[At], bool]
 
         return value
 
-    return list(map(step_at, key.spots)), bool(naming.found)
+    return ready, list(map(step_at, key.spots)), bool(naming.found)
 
 
 def _differentiate(key: Key, body: ast.expr, variable: str) -> Inner:
