@@ -30,6 +30,7 @@ from gradcheck.answers.tokens import (
     mentions,
     parts_digits,
     spell,
+    spell_evaluations,
     split,
     strip,
     without_columns,
@@ -117,6 +118,8 @@ class Outline(Prose):
             self.tokens = glue(self.tokens, f"{above}/{name}", pattern)
         for name in known:  # `dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known
             self.tokens = glue(self.tokens, name, GRADIENT.format(name[1:]))
+        if "_{" in self.typed and "=" in self.typed:
+            self.tokens = spell_evaluations(self.tokens)
         self.tokens = self.unframe(self.tokens) if self.tokens else []
         if not self.tokens:
             raise self.fault(len(self.typed), "nothing was typed", "give a formula or a number")
