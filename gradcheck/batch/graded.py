@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from gradcheck.batch.ledger import FULL, Ledger
 from gradcheck.batch.pool import Pool
+from gradcheck.problem.draw import fill
 from gradcheck.report.gradebooks import format_points, write_cells
 from gradcheck.report.judgements import merge_lines, restrict
 
@@ -261,7 +262,10 @@ def collect_facts(ledger: Ledger, tallies: Iterable[Tally] = ()) -> ClassFacts:
     """Everything that is told of a class; of its students read from the ledger, or counted so."""
     problems = {
         id: ProblemFacts(
-            id, each["title"], each["program"], sum(part["points"] for part in each["parts"])
+            id,
+            fill(each["title"], {name: name for name in each["choices"]}),
+            each["program"],
+            sum(part["points"] for part in each["parts"]),
         )
         for id, each in ledger.problems().items()
     }

@@ -383,8 +383,8 @@ def lock_directory(directory: Path) -> Iterator[None]:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 file.seek(0)
-                words = f"{file.read(500).strip() or 'another process'} is grading here"
-                raise Unusable(f"{directory}: {words} - wait for it to end") from None
+                words = f"{file.read(500).strip() or 'another process'} works here"
+                raise Unusable(f"{directory}: {words} - wait for it, or stop it") from None
         file.truncate(0)
         since = datetime.now().astimezone().strftime("%H:%M:%S")
         file.write(f"process {os.getpid()} on {socket.gethostname()}, since {since},")

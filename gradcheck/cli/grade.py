@@ -5,10 +5,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -106,7 +105,7 @@ def grade(problems: Path, answers: tuple[Path, ...], **said: Any) -> None:
     1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
     """
     nursery = click.get_current_context().with_resource(closing(Nursery()))
-    asked, read = GradeOptions(**said), load_sets((problems,))
+    asked, read = SimpleNamespace(**said), load_sets((problems,))
     for id in asked.ids:
         check_id(id, [problem.id for each in read for problem in each.problems])
     with _explain_ending(asked.directory), _open_ledger(asked.directory) as ledger:
@@ -122,32 +121,10 @@ def grade(problems: Path, answers: tuple[Path, ...], **said: Any) -> None:
         sys.exit(_find_code(ledger, facts, asked.fail_under))
 
 
-@dataclass(frozen=True, kw_only=True)
-class GradeOptions:
-    """The options of `grade`, as click gives them."""
-
-    as_json: bool
-    feedback: str
-    fail_under: float | None
-    directory: Path | None
-    jobs: int | None
-    scheduler: str
-    tls: tuple[Path, Path, Path] | None
-    roster: Path | None
-    attempt: str
-    due: datetime | None
-    mapping: Path | None
-    names: str
-    anonymous: bool
-    diff: bool
-    students: tuple[str, ...]
-    ids: tuple[str, ...]
-
-
 def _grade_class(
     read: Sequence[ProblemSet],
     answers: tuple[Path, ...],
-    asked: GradeOptions,
+    asked: SimpleNamespace,
     ledger: Ledger,
     nursery: Nursery,
 ) -> ClassFacts:
@@ -345,7 +322,9 @@ def _show_answers(ledger: Ledger, out: Console, feedback: str) -> None:
 
 def _write_fresh(form: str, ledger: Ledger, out: Path) -> None:
     facts = collect_facts(ledger)
-    points = {name: got for name, _, got, _ in facts.totals}
+    addresses = {student: name for name, student in ledger.names().items() if "@" in name}
+    known = addresses if form == "moodle" else {}
+    points = {known.get(name, name): got for name, _, got, _ in facts.totals}
     with replace_file(out) as file:
         title = ledger.fact("title") or "gradcheck"
         file.write(gradebooks.write_gradebook(form, title, points, facts.possible))
@@ -384,7 +363,10 @@ def _fill_in(  # noqa: PLR0917 - the options
 
 
 FORMS: Mapping[str, tuple[str, Callable[[Ledger, Path], object]]] = {
-    "html": ("", write_pages),
+    "html": (
+        "",
+        lambda ledger, out: (write_results if (out / NAME).exists() else write_pages)(ledger, out),
+    ),
     "canvas": ("canvas.csv", partial(_write_fresh, "canvas")),
     "moodle": ("moodle.csv", partial(_write_fresh, "moodle")),
     "gradescope": ("gradescope", _write_gradescope),

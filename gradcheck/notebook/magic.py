@@ -46,8 +46,8 @@ class NotebookPractice:
 
     def open(self, given: str) -> Shown:
         """`%gradcheck FILE... [--student NAME]` opens sets; `%gradcheck PROBLEM` asks one."""
-        files, student = _read(given)
         try:
+            files, student = _read(given)
             if len(files) == 1 and not Path(files[0]).exists() and (id := self._find_id(files[0])):
                 return self._question(self._key(id))
             if not files:
@@ -58,7 +58,10 @@ class NotebookPractice:
                     self.students[problem.id] = student
                     self.keys.pop(problem.id, None)
                     self.answers.pop(problem.id, None)
-        except (GradcheckError, OSError) as error:
+        except OSError as error:
+            words = f"{error.filename}: {error.strerror}, and no problem is called so"
+            return _render_complaint(f"{words} - {OPENS}")
+        except (GradcheckError, ValueError) as error:
             return _render_complaint(str(error))
         html = _get_cell().listed(self.problems.values())
         return Shown(str(html), "\n".join(self.problems))
@@ -113,7 +116,8 @@ class NotebookPractice:
         given = {name: format_value(value) for name, value in ready.points[0].items()}
         html = _get_cell().asked(problem, given.items(), Markup(draw_graphs(ready)[0] or ""))
         at = ", ".join(f"{name} = {value}" for name, value in given.items())
-        return Shown(str(html), f"{problem.title}\n{problem.prompt}{_read_source(ready)}\nat {at}")
+        said = problem.title, problem.prompt, _read_source(ready), f"at {at}"
+        return Shown(str(html), "\n".join(each.strip() for each in said if each))
 
 
 def _get_cell() -> Any:

@@ -12,6 +12,7 @@ from rich.text import Text
 from gradcheck.errors import underline
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
+from gradcheck.problem.draw import fill, write_readable
 from gradcheck.problem.record import Point
 from gradcheck.report.figures import (
     SHOWN_ENTRIES,
@@ -134,15 +135,21 @@ def render_head(problem: Problem) -> RenderableType:
     """The problem's id, its title, and its program."""
     head = Text(problem.id, style="bold")
     if problem.title:
-        head.append(f"  {problem.title}", style="not bold dim")
+        head.append(f"  {fill(problem.title, _list_numbers(problem))}", style="not bold dim")
     return Group(head, indent(Text(problem.program.source.rstrip()), 4))
+
+
+def _list_numbers(problem: Problem) -> Mapping[str, Any]:
+    """Those that a student has, or somebody without a name."""
+    given = {name: problem.inputs[name].value for name in problem.choices}
+    return problem.variant or {n: write_readable(v) for n, v in given.items() if v is not None}
 
 
 def _list_drawn(problem: Problem, point: Point) -> Iterator[Text]:
     """The inputs that were drawn, where they are short; a student's own numbers."""
-    own = ", ".join(f"{name} = {value}" for name, value in problem.variant.items())
-    if own:
-        yield Text(f"{own}  (this student's)", style="dim")
+    if own := ", ".join(f"{name} = {value}" for name, value in _list_numbers(problem).items()):
+        whose = "this student's" if problem.variant else "for example: --student NAME has others"
+        yield Text(f"{own}  ({whose})", style="dim")
     for name, given in problem.inputs.items():
         if given.value is None and point[name].size <= SHOWN_ENTRIES:
             yield Text(f"{name} = {point[name].astype(float).tolist()}  (drawn)", style="dim")

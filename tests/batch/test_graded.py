@@ -4,12 +4,15 @@ import csv
 import json
 import re
 import shutil
+import sqlite3
+from contextlib import closing
 
 import pytest
 
 from gradcheck.report.pages import name_page
 from tests.support.batches import CLASS_ANSWERS, SET, expect, grade, lines, made, outputs, report
 from tests.support.browser import driven, opened
+from tests.support.readme import HELP
 
 STUDENT = "quentin.moreau@example.edu"
 
@@ -27,8 +30,11 @@ def graded(tmp_path_factory):
 
 
 def test_an_anonymous_page_of_the_class_names_nobody(tmp_path):
-    """Neither beside wrong answers, nor in the notices of who handed in nothing."""
-    files = {"roster.csv": "student\nada\nbertha\ncecil\n"}
+    """Neither beside wrong answers, nor in the notices of who handed in nothing.
+
+    And who is deleted, as the help says it, is nowhere, by no name.
+    """
+    files = {"roster.csv": "student,email\nada,ada@x.org\nbertha,b@x.org\ncecil,c@x.org\n"}
     for name in ("ada", "bertha"):
         files[f"in/{name}.json"] = json.dumps({"answers": {"sine-of-square": "cos(x^2)"}})
     made(tmp_path, files)
@@ -37,6 +43,14 @@ def test_an_anonymous_page_of_the_class_names_nobody(tmp_path):
     page = (tmp_path / "out/index.html").read_text()
     assert "cos(x^2)" in page
     assert not re.search("ada|bertha|cecil", page.split("</style>")[-1])
+    expect(report(tmp_path / "out", "--as", "moodle", "-o", tmp_path / "m.csv"), 0)
+    assert '"b@x.org","0"' in (tmp_path / "m.csv").read_text()
+    erase = (HELP / "server.md").read_text().partition("<<'END'\n")[2].partition("END\n")[0]
+    with closing(sqlite3.connect(tmp_path / "out/results.sqlite")) as ledger:
+        ledger.executescript(erase)
+    expect(report(tmp_path / "out"), 0)
+    written = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*.*")}
+    assert [path.name for path in written if b"ada" in written[path]] == []
 
 
 def test_the_page_of_the_class_shows_an_unlucky_draw(tmp_path):
@@ -70,6 +84,7 @@ def test_a_gradebook_has_a_row_a_student(graded, tmp_path, form):
 def test_an_export_of_canvas_comes_back_filled_in(graded, tmp_path):
     head = "Student,ID,SIS Login ID,Homework (9)"
     made(tmp_path, {"export.csv": f"{head}\nQ,7,{STUDENT},\n"})
+    expect(report(tmp_path), 2, "no graded batch is here - `gradcheck grade")
     words = ["--as", "canvas", "--points", tmp_path / "export.csv", "-o", tmp_path / "new.csv"]
     expect(report(graded, *words), 0, "students of the batch are not in the export")
     told, row = (tmp_path / "new.csv").read_text().splitlines()
@@ -108,10 +123,6 @@ def test_gradescope(graded, tmp_path):
     words = ["--as", "gradescope", "--points", tmp_path / "export.csv", "-o", tmp_path / "new"]
     expect(report(graded, *words), 2, "--points goes with canvas, moodle, csv, not with gradescope")
     assert not (tmp_path / "new").exists()
-
-
-def test_a_directory_without_a_batch_is_told_what_makes_one(tmp_path):
-    expect(report(tmp_path), 2, "gradcheck grade")
 
 
 def test_what_a_person_has_to_decide_is_listed(graded, tmp_path):

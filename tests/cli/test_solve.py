@@ -39,6 +39,7 @@ def test_solve_with_the_numbers_of_a_student(file):
     assert line["variant"] == own
     slope = own["a"] * own["b"] * math.cos(0.7 * own["b"])
     assert line["parts"]["x"]["reverse"]["value"] == pytest.approx(slope, rel=1e-14)
+    assert "for example: --student NAME has others" in run("solve", file(WAVE)).output
     said = run("solve", file(WAVE), "--student", "ada").output
     assert f"a = {own['a']}, b = {own['b']}  (this student's)" in said
 

@@ -102,7 +102,8 @@ def test_whatever_is_typed_stays_text(shell, tmp_path):
 
 def test_complaints_say_what_to_do(shell, tmp_path):
     assert "opens a set" in repr(magic(shell, ""))
-    assert "No such file" in repr(magic(shell, str(tmp_path / "none.yaml")))
+    assert "and no problem is called so" in repr(magic(shell, str(tmp_path / "none.yaml")))
+    assert "No closing quotation" in repr(magic(shell, "Ada's.yaml"))
     assert "no problem is called `sine`" in repr(cell(shell, "sine", "x"))
 
 
