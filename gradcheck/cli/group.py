@@ -71,7 +71,8 @@ class Careful(Exemplified, click.Group):
             click.echo(explain(error)[1], err=True)
             sys.exit(MALFORMED)
         finally:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            if not given:  # else it is called by somebody's own process, which goes on
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command of that name; of an unknown one the nearest is said."""
