@@ -40,12 +40,15 @@ from gradcheck.answers.tree import (
 )
 from gradcheck.answers.words import (
     ARITY,
+    EACH,
     INVERSES,
+    LETTERS,
     LITERALS,
     MODULES,
     SUBMODULES,
     WRAPPERS,
     Meaning,
+    Words,
     list_hints,
     segment,
 )
@@ -79,15 +82,17 @@ class Calls(Operands):
             self.at += 1
             return self.reading.own[text]
         after = self.look(1)
-        if after.kind == "number" and not after.spaced and self.words.meaning(text + after.text):
-            text += after.text  # \sigma2
-            self.tokens[self.at : self.at + 2] = [token._replace(text=text, end=after.end)]
+        known = after.kind == "number" and self.words.meaning(text + after.text)
+        if not after.spaced and (known or (after.kind == "word" and after.text[0] == "_")):
+            text += after.text  # \sigma2, \mathbf{x}_i
+            token = token._replace(text=text, end=after.end)
+            self.tokens[self.at : self.at + 2] = [token]
         meaning = self.words.meant(text)
         stem, _, below = text.rpartition("_")
-        if meaning is None and stem in self.reading.own and below.isdigit() and int(below):
-            self.at += 1  # p_1 where p = softmax(z)
-            place = self.whole_number(int(below) - 1, token.start)
-            return self.node(ast.Subscript(self.reading.own[stem], place, LOAD), token.start)
+        own = stem in self.reading.own and (meaning is None or meaning.kind == "indexed")
+        if own and (self.words.letter == EACH or (below.isdigit() and int(below))):
+            self.at += 1
+            return self.entry_of_own(token, stem, below)
         if meaning is None or text in WRAPPERS:
             ahead = spell(self.tokens[self.at : self.at + 8])
             for pattern, reader in UNDECLARED[: 1 if meaning else None]:
@@ -111,7 +116,18 @@ class Calls(Operands):
         self.at += 1
         if meaning.kind == "entry":
             return self.entry(token, meaning.name)
+        if meaning.kind == "indexed":
+            name, letters = meaning.name.split(",")
+            return self.at_letters(self.name(name, token.start), letters, token)
         return self.declared(token, meaning.name)
+
+    def entry_of_own(self, token: Token, stem: str, below: str) -> ast.expr:
+        """`p_1`, `p_i` where p = softmax(z)."""
+        value = self.reading.own[stem]
+        if not below.isdigit():
+            return self.at_letters(value, below, token)
+        place = self.whole_number(int(below) - 1, token.start)
+        return self.node(ast.Subscript(value, place, LOAD), token.start)
 
     def declared(self, token: Token, name: str) -> ast.expr:
         """A name of the problem; `M(t)` may be M itself, where the program makes M of t."""
@@ -119,8 +135,9 @@ class Calls(Operands):
         if name != text and name.lower() == text.lower():
             self.note(f"{text} is read as {name}")
         function = self.words.function(name) if self.sees("(") else None
-        if function and name in self.words.values and self.doubt(not self.arrays, token.start):
-            return self.apply_function(token, function)  # psi(x)
+        usual = not self.arrays or (bool(name[1:]) and name not in LETTERS)
+        if function and name in self.words.values and self.doubt(usual, token.start):
+            return self.apply_function(token, function)  # psi(x), var(x)
         if function:
             self.note(f"{text} is a name of this problem: {text}(...) is read as a product")
         inside = self.in_bracket(self.at) if name in self.words.values and self.sees("(") else []
@@ -167,6 +184,14 @@ class Calls(Operands):
         self.instead(token._replace(kind="op", text="∑"), *([below] if rest else []))
         return self.sum()
 
+    def kronecker(self, token: Token) -> ast.expr | None:
+        """`δ_ij` is 1 where i = j, else 0."""
+        if self.words.letter != EACH:
+            return None
+        self.at += 1
+        same = ast.parse("{} == {}".format(*token.text[-2:]), mode="eval").body
+        return self.node(same, token.start)
+
     def times(self, token: Token) -> ast.expr | None:
         """`3.0 x 10^8`."""
         if self.look(-1).kind != "number":
@@ -181,6 +206,9 @@ class Calls(Operands):
         meaning = self.meaning(self.look())
         if self.sees("newaxis"):
             return self.node(ast.Constant(None), self.step().start)
+        function = self.words.function(self.look().text)
+        if meaning and meaning.kind == "name" and function:
+            return self.apply_function(self.step(), function)
         if not meaning or meaning.kind == "name":
             raise self.unknown()
         return self.word()
@@ -195,8 +223,7 @@ class Calls(Operands):
         return self.word()
 
     def run_together(self, token: Token) -> ast.expr | None:
-        own, text = frozenset(self.reading.own), token.text
-        words = replace(self.words, names=self.words.names | own) if own else self.words
+        words, text = self.with_own(), token.text
         ways = segment(words, text, opens=self.sees("(", ahead=1))
         if not ways and (words.names | words.constants).issuperset(text):
             ways = [tuple(text)]  # o f, b e, where a sentence has the word, too
@@ -205,6 +232,14 @@ class Calls(Operands):
             known = [(inner,)] if self.words.meaning(inner) else segment(words, inner, opens=False)
             ways = [tuple(filter(None, (size, *way, identity))) for way in known]
         return self.segments(token, ways) if ways else None
+
+    def with_own(self) -> Words:
+        own = self.reading.own
+        if not own:
+            return self.words
+        sized = {(name, self.shape(tree) or ()) for name, tree in own.items()}
+        names, shapes = self.words.names | own.keys(), self.words.sized | sized
+        return replace(self.words, names=names, sized=shapes)
 
     def length(self, token: Token) -> ast.expr:
         self.at += 1
@@ -454,6 +489,8 @@ class Calls(Operands):
                 said = "a dot between two vectors is read as their product"
             elif row and a == b and (is_turned(right) or not dotted):
                 said = MATRICES
+            elif a == b and not is_turned(right) and is_row_of_matrix(left):
+                said = MATRICES  # X_i w
         elif a and b and multiply_shapes(a, b) is not None:
             entrywise = broadcast(a, b) is not None and len(a) == len(b)
             if not entrywise or self.doubt(self.is_linear_algebra()):  # in formulas of matrices
@@ -508,10 +545,15 @@ class Calls(Operands):
         return self.typed[end:start].strip() if end <= start else None
 
 
+def is_row_of_matrix(node: ast.expr) -> bool:
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)
+
+
 UNDECLARED: list[tuple[re.Pattern[str], Callable[[Calls, Token], ast.expr | None]]] = [
     (re.compile(rf"(?:{'|'.join(WRAPPERS)}) \("), Calls.read_wrapped),
     (re.compile(r"Σ(?:_| |. )|sum_"), Calls.read_capital_sigma),
     (re.compile("[xX] 10 "), Calls.times),
+    (re.compile("(?:delta|δ)_[a-z]{2} "), Calls.kronecker),
     (re.compile(rf"(?:{'|'.join(MODULES)}) \. \w"), Calls.module),
     (re.compile(r"(?:arc|ar|arg) \w"), Calls.inverse),
     (re.compile(rf"grad_fn |{OPERATOR.pattern}"), lambda parser, _: parser.derivative()),

@@ -11,6 +11,7 @@ the usual reading is taken and the place kept among the `doubts`, to be read aga
 
 import ast
 import re
+from itertools import permutations
 
 from gradcheck.answers.calls import Calls
 from gradcheck.answers.operands import DEPTH, NEVER, NUMBER_BEHIND, as_list
@@ -28,7 +29,7 @@ from gradcheck.answers.tree import (
     is_turned,
     read_number,
 )
-from gradcheck.answers.words import ARITY, segment
+from gradcheck.answers.words import ARITY, EACH, segment
 
 BINARY: dict[str, tuple[int, type[ast.operator]]] = {
     "+": (SUM, ast.Add),
@@ -58,6 +59,7 @@ CROSSES = ("×", "⨯", "✕", r"\times")
 TIMES = (-4, -3, -2, -1, 2, 3, 4)
 SIZES = ("size", "ndim", "shape")
 INDEX = re.compile(r"\d+|[-:,\[\]]|None")
+DUE = re.compile(r"(?:∂|\\partial)\s*\\?[\w{}\\]*?_\{?([a-z]{1,3})\}?\W")
 RAISED_T = re.compile(r"([{(] )?(- )?T (?(1)[})] )")
 NO_SUM = frozenset([",", ":", "shape", "size", "argmax", "argmin", "argsort"])
 
@@ -73,7 +75,23 @@ class Parser(Calls):
             raise self.fault_here("an operator or the end")
         if isinstance(body, ast.Tuple):
             body = self.operand(body) if self.single else as_list(body)
-        return body
+        return self.for_every_entry(body) if self.lengths else body
+
+    def for_every_entry(self, body: ast.expr) -> ast.expr:
+        """The array of such entries: in the order of ∂L/∂W_ji, or else as fits what is due."""
+        named, due = DUE.search(self.typed), self.shapes.get(self.reading.by)
+        free = sorted(self.lengths)
+        if named and sorted(named[1]) == free:
+            free = [*named[1]]
+        elif due is not None:
+            orders = [free, [*self.lengths], *map(list, permutations(free))]
+            free = next((o for o in orders if due == tuple(self.lengths[k] for k in o)), free)
+        axes = len(free) + len(self.shape(body) or ())  # x_i^T S is a row of the answer
+        if self.single or len(due or [0] * axes) != axes:
+            raise self.fault(self.tokens[0], "is this a sum over an index?", "write it with ∑")
+        for letter in reversed(free):
+            body = self.for_each(body, letter, self.lengths[letter])
+        return self.apply("array", [body], 0)
 
     def expression(self, rank: int = 0) -> ast.expr:
         """One expression of operators that bind at least as tightly as `rank`."""
@@ -89,7 +107,8 @@ class Parser(Calls):
         else:
             left = self.value()
             token = self.tokens[self.at]
-            if token.text in SUFFIXES or token.kind == "transpose":
+            indexed = token.text[:1] == "_" and self.words.letter == EACH
+            if token.text in SUFFIXES or token.kind == "transpose" or indexed:
                 left = self.with_suffixes(left, start)
         while True:
             sign = self.tokens[self.at].text
@@ -158,6 +177,12 @@ class Parser(Calls):
         """A value and the factor that stands beside it."""
         token = self.tokens[self.at]
         indicator = token.text == "1" and self.indicator_comes(1)
+        alone = token.text == "1" and not indicator and self.look(2).kind != "transpose"
+        if alone and (shape := self.shape(left)):  # X^T 1
+            self.at += 1
+            self.note("1 behind an array is read as a column of ones")
+            ones = self.apply("ones", [self.whole_number(shape[-1], token.start)], token.start)
+            return self.combine(left, ast.MatMult(), ones, start)
         if token.kind == "number" and not (indicator or self.is_coefficient()):
             raise self.fault(token, *NUMBER_BEHIND)
         constant = token.text == "[" and isinstance(left, ast.Constant)
@@ -181,6 +206,8 @@ class Parser(Calls):
         token, before = self.look(), self.look(-1)
         after = self.look(3 if parts_digits(self.tokens, self.at + 1) else 1)
         if token.spaced and before.kind == "word" and after.text == "^":
+            return True
+        if token.text == "1" and after.text == "^" and self.look(2).kind == "transpose":
             return True
         follows = after.kind == "word" or after.text in ("^", "(", "√", "∛", r"\frac", r"\sqrt")
         return before.text in (")", "}", "|)", "|", "]") and follows
@@ -227,8 +254,9 @@ class Parser(Calls):
         rest = token.text[1:]  # X^TR
         if token.kind != "word" or token.text[0] != "T" or not rest:
             return None
-        if self.words.meaning(token.text) or not (
-            self.words.meant(rest) or segment(self.words, rest, opens=False)
+        words, known = self.with_own(), self.words.meaning(token.text)
+        if (known and known.kind == "name") or not (
+            words.meant(rest) or segment(words, rest, opens=False)
         ):
             return None
         self.instead(
@@ -275,6 +303,9 @@ class Parser(Calls):
             if here.kind == "transpose":
                 self.at += 1
                 value = self.transpose(value, start)
+            elif here.text[:1] == "_" and self.words.letter == EACH:
+                self.at += 1
+                value = self.at_letters(self.operand(value), here.text[1:], here)
             elif here.text not in SUFFIXES:
                 return value
             elif here.text == "'":

@@ -5,7 +5,7 @@ Numbers, brackets, lists, bars, roots, sums; `OPERANDS` says which sign begins w
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import methodcaller
@@ -37,7 +37,7 @@ from gradcheck.answers.tree import (
     make_constant,
     read_number,
 )
-from gradcheck.answers.words import Meaning, Words, segment
+from gradcheck.answers.words import EACH, Meaning, Words, segment
 from gradcheck.errors import TextError
 
 DEPTH = 64
@@ -70,8 +70,11 @@ NUMBER_BEHIND = "a number right after a factor", "write * between them, or ^ for
 UNTAKEN = "derivative"  # the name of a derivative in a step of working that is not yet taken
 OPERATOR = re.compile(r"(?P<frac>\\frac \{ )?[d∂] (?(frac)\} \{|/) (?:d(\w*)|∂ (\w+)) (?(frac)\} )")
 """`d/dx`, `∂/∂x` or `\\frac{d}{dx}`."""
-INDEXED = re.compile(r"(?:_([a-z]) |_ \{ ([a-z]) [^{}]*\} )?(?:\^ (?:\{ [^{}]*\} |\S+ ))?")
-"""What stands below and above a sum sign."""
+INDEXED = re.compile(
+    r"(?:_([a-z]+) |_ \{ ([a-z](?: , [a-z])*) (?:(!=|<=?|>=?) ([a-z]) |[=∈] [^{}]*)?\} )?"
+    r"(?:\^ (?:\{ [^{}]*\} |\S+ ))?"
+)
+"""What stands below and above a sum sign: `i`, `i=1`, `i, j`, `j != i`."""
 ENTRIES = re.compile(r"([^\W\d_]\w*?)_([a-z])(?=\Z|[^\W\d_]+_)")
 
 DECIMAL = re.compile(r"(\d+),(\d+)(?:e-?\d+|\.\.\.)?")
@@ -124,6 +127,7 @@ class Operands:
         self.arrays, self.shapes = self.words.arrays, self.words.shapes
         self.sizes = Shapes(self.shapes)
         self.bare: set[ast.expr] = set()  # calls whose argument stands without brackets
+        self.lengths: dict[str, int] = {}  # of the letters that index
 
     def expression(self, rank: int = 0) -> ast.expr:
         raise NotImplementedError
@@ -547,6 +551,7 @@ class Operands:
         if many and self.typed[token.start] != "\\":
             middle = token.start + 1
             after = token._replace(text=token.text[1:], start=middle, spaced=False)
+            after = after._replace(kind="number" if after.text.isdigit() else after.kind)
             self.instead(token._replace(text=token.text[0], end=middle), after)
         self.deeper()
         found = self.operand(self.value())
@@ -558,16 +563,55 @@ class Operands:
         sign = self.step()
         found = self.find(INDEXED)
         letter = (found and (found[1] or found[2])) or self.read_index_below()
+        if self.words.letter == EACH and found:
+            return self.sum_over(sign, letter, found)
         words, self.words = self.words, self.words.inside_sum(letter) if letter else self.words
         inner = self.factor(PRODUCT)
         self.words = words
         shape = self.shape(inner)
-        if shape is not None and len(shape) != 1 and (letter or not shape):
+        odd = letter[1:] or (found and found[3])
+        if odd or (shape is not None and len(shape) != 1 and (letter or not shape)):
             cure = "write sum(...) with its axis, or einsum('ij,j->i', A, x)"
             raise self.fault(sign, "this sum over indices is not read", cure)
         total = self.apply("sum", [inner], sign.start)
         self.note(self.text(sign.start), total)
         return total
+
+    def sum_over(self, sign: Token, letters: str, below: re.Match[str]) -> ast.expr:
+        """The sum of what follows over each value of letters that index something there."""
+        outside, self.lengths = self.lengths, {}
+        inner = self.factor(PRODUCT)
+        for letter in reversed(letters.replace(" , ", "")):
+            if letter not in self.lengths:
+                raise self.fault(sign, "a letter that indexes nothing")
+            only = f" if {letter} {below[3]} {below[4]}" if below[3] else ""
+            self.count([(below[4], self.lengths[letter])] if only else [], sign)
+            each = self.for_each(inner, letter, self.lengths.pop(letter), only)
+            axis = ast.keyword("axis", self.whole_number(0, sign.start))
+            inner = self.apply("sum", [each], sign.start, axis)
+        self.count(outside.items(), sign)
+        self.note(self.text(sign.start), inner)
+        return inner
+
+    def for_each(self, inner: ast.expr, letter: str, length: int, only: str = "") -> ast.expr:
+        """A list of what a formula is for each value of a letter."""
+        made = ast.parse(f"[0 for {letter} in range({length}){only}]", mode="eval").body
+        made.elt = inner  # type: ignore[attr-defined]
+        return self.node(made, inner.col_offset)
+
+    def at_letters(self, value: ast.expr, letters: str, token: Token) -> ast.expr:
+        """`X_ij` as its entry, `x_i` as its row."""
+        shape = self.shape(value) or ()
+        if len(shape) < len(letters):
+            raise self.fault(token, "an index of what has no entries")
+        self.count(zip(letters, shape, strict=False), token)
+        place: list[ast.expr] = [self.name(letter, token.start) for letter in letters]
+        index = self.node(ast.Tuple(place, LOAD), token.start) if place[1:] else place[0]
+        return self.node(ast.Subscript(value, index, LOAD), token.start)
+
+    def count(self, counted: Iterable[tuple[str, int]], token: Token) -> None:
+        if any(self.lengths.setdefault(letter, length) != length for letter, length in counted):
+            raise self.fault(token, "an index of two lengths")
 
     def read_index_below(self) -> str:
         """The letter below a vector behind a sum sign that has none: `∑ x_i`."""

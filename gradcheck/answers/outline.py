@@ -67,12 +67,15 @@ OPERATOR = re.compile(
     r"|\((?:\\frac\{)?∂[^()]*\)_(?:\w+|\{[^{}]*\})"
     r"|d[A-Za-z]|∂_?\w+|∂_\{.*|∇[^-+]*|dot[^-+]*|D_?[a-zA-Z]?\(?\[?[a-zA-Z(]*\)?\]?|grad[^-+]*"
 )
+INSIDE = re.compile(r"\([^()]*\)|‖[^‖]*‖|\|[^|]*\|")
 PRIME = re.compile(r"(?:\^?(?:'|\{'+\}))+")
 NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?:\|_\S+)?")
 SLOPE = r"\\frac \{{ (?:d ?|∂ ){1} \}} \{{ (?:d ?|∂ ){0} \}} |(?:d ?|∂ ){1} / (?:d ?|∂ ){0} "
 GRADIENT = SLOPE.replace("{1}", r"\w+") + r"|{0} \. grad |grad_{0} "
 RATIO = re.compile(r"(?:\bd|∂).*(?:/|\} \{) (?:d\w|∂)")
-DEFINED = re.compile(r"[^\W\d]\w*'?(?:\([^\W\d]\w*(?:,[^\W\d]\w*)*\))?|d[^\W\d]\w*/d[^\W\d]\w*")
+DEFINED = re.compile(
+    r"[^\W\d]\w*(?:'|\^\d)?(?:\([^\W\d]\w*(?:,[^\W\d]\w*)*\))?|d[^\W\d]\w*/d[^\W\d]\w*"
+)
 LETTERED = {*GREEK.values(), *GREEK, *"abcdfghijklmnopqrstuvwxyz"}
 MOST = 6  # definitions
 LABEL = 32  # tokens of a name or a definition before a colon
@@ -430,7 +433,9 @@ class Outline(Prose):
             )
             own = name in letters and meaning.kind != "function"  # σ = σ(x)
             free = free or not (numbers or own or not letters)  # ln(2) is a point
-        if not all(map(self.is_label, between)) or any(t.text in UNEQUAL for t in inside):
+        levels = zip(inside, count_levels(inside), strict=True)
+        compares = any(t.text in UNEQUAL and not level for t, level in levels)
+        if not all(map(self.is_label, between)) or compares:
             return None
         return (name, inside) if free else None
 
@@ -543,6 +548,7 @@ def names_a_derivative(tokens: Tokens, label: bool = False) -> bool:
     With `label` a colon follows, and a name alone could be what is divided.
     """
     text = "".join([token.text for token in tokens])
+    text = INSIDE.sub("", text) if text[:1] == "∇" else text
     if OPERATOR.fullmatch(re.sub(r"\{(\d)\}", r"\1", text)):
         return True
     unprimed = PRIME.sub("", text)

@@ -314,8 +314,9 @@ def _name_command(typed: str, kind: str, command: str, start: int) -> tuple[str,
     if kind == "accent":  # \hat{y} is y_hat
         accent, *_, letter = LATIN.findall(command)
         return "word", f"{letter}_{accent.removeprefix('wide').replace('overline', 'bar')}"
-    if command in COMMANDS:
-        return "op", COMMANDS[command]
+    sign = COMMANDS.get("nabla" if command.startswith("nabla_") else command)
+    if sign is not None:
+        return "op", sign
     if command in ("top", "intercal"):
         return "transpose", "T"
     if command in ADVICE:

@@ -79,6 +79,9 @@ def _write(node: ast.AST) -> tuple[str, int]:
         case ast.Call(function, args, keywords):
             named = [f"{word.arg}={echo(word.value)}" for word in keywords]
             return f"{echo(function)}({', '.join([*map(echo, args), *named])})", ATOM
+        case ast.ListComp(inner, [ast.comprehension(target, places, tests)]):
+            only = "".join(f" if {echo(test)}" for test in tests)
+            return f"[{echo(inner)} for {echo(target)} in {echo(places)}{only}]", ATOM
         case ast.Subscript(value, index):
             owner = f"({echo(value)})" if isinstance(value, ast.Constant) else bracket(value)
             inside = echo(index)
@@ -86,10 +89,9 @@ def _write(node: ast.AST) -> tuple[str, int]:
         case ast.Slice(lower, upper, step):
             ends = f"{echo(lower) if lower else ''}:{echo(upper) if upper else ''}"
             return ends + (f":{echo(step)}" if step else ""), ATOM
-        case ast.Tuple(parts):
-            return f"({', '.join(map(echo, parts))}{',' if len(parts) == 1 else ''})", ATOM
-        case ast.List(parts):
-            return f"[{', '.join(map(echo, parts))}]", ATOM
+        case ast.Tuple(parts) | ast.List(parts):
+            inside = ", ".join(map(echo, parts)) + "," * (len(parts) == 1)
+            return f"({inside})" if isinstance(node, ast.Tuple) else f"[{inside.rstrip(',')}]", ATOM
         case ast.Attribute(value, name):  # the point of `2.T` would belong to the number
             owner = bracket(value)
             return f"({owner}).{name}" if owner.isdigit() else f"{owner}.{name}", ATOM
@@ -151,8 +153,6 @@ Shape = tuple[int, ...]
 MATRIX = 2  # axes
 WHOLE = frozenset({"sum", "mean", "prod", "max", "min", "norm", "trace", "det", "logabsdet"})
 """Functions that give one number where they are told no axis."""
-ALIKE = frozenset({"inv", "softmax", "log_softmax"})
-"""Functions that look at many entries and keep the shape."""
 
 
 class Shapes:
@@ -186,17 +186,20 @@ class Shapes:
             case ast.Attribute(inner, "T") | ast.Call(ast.Name("transpose"), [inner], []):
                 shape = self.of(inner)
                 return None if shape is None else shape[::-1]
-            case ast.UnaryOp(_, inner):
-                return self.of(inner)
             case ast.List(entries) if len(shapes := {self.of(each) for each in entries}) == 1:
                 (shape,) = shapes
                 return None if shape is None else (len(entries), *shape)
+            case ast.ListComp(inner, [ast.comprehension(_, ast.Call(_, [count]))]):
+                shape = self.of(inner)
+                return None if shape is None else (self._length(count) or 0, *shape)
             case ast.Subscript(inner, index):
                 places = index.elts if isinstance(index, ast.Tuple) else [index]
                 return _index_shape(self.of(inner), [_read_place(part) for part in places])
             case ast.Call(ast.Name(function), [inner], keywords) if function in WHOLE:
                 return _reduce(self.of(inner), {word.arg: word.value for word in keywords})
-            case ast.Call(ast.Name(function), [inner, *_]) if function in ALIKE:
+            case ast.UnaryOp(_, inner) | ast.Call(
+                ast.Name("inv" | "softmax" | "log_softmax"), [inner, *_]
+            ):
                 return self.of(inner)
             case ast.Call(ast.Name("ones" | "zeros" | "eye" as function), [inner], []):
                 length = self._length(inner)
@@ -249,6 +252,8 @@ def _read_place(part: ast.expr) -> Any:
             return slice(ends[0], upper and ends[1]) if known else "unknown"
         case ast.Constant(None):
             return None
+        case ast.Name():
+            return 0
     value = read_number(part)
     return "unknown" if value is None else value
 

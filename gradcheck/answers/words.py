@@ -52,7 +52,8 @@ IN_PYTHON = {"lambda": ("lam", "lambda_", "lmbda", "lmbd"), "epsilon": ("eps",)}
 """What programs call these letters: `lambda` is a word of Python's."""
 NUMBERED = re.compile(r"([A-Za-z]+)([0-9]+)")
 ACCENTED = re.compile(r"([A-Za-z]+?)_?(hat|bar|tilde)")
-ENTRY = re.compile(r"([A-Za-z]\w*?)_(\d{1,3}|[a-z])")
+ENTRY = re.compile(r"([^\W\d_]\w*?)_(\d{1,3}|[a-z]{1,3})")
+EACH = "each"  # in place of the letter of a sum: every letter indexes
 KEPT = {*MODULES, *WRAPPERS, *LITERALS, "T", "Σ_"}
 SHORTEST = 2  # letters of a function's name inside a word
 REMEMBERED = 4_096  # words
@@ -63,7 +64,8 @@ SUBSCRIPT = re.compile(r"(.+)_([0-9]+|[A-Za-z]{1,3})")
 class Meaning(NamedTuple):
     """What a word is and the identifier it stands for.
 
-    Its kind is "name", "constant", "function", or "entry" of an array: `x,0`, `A,0,1`.
+    Its kind is "name", "constant", "function", "entry" of an array (`x,0`, `A,0,1`) or "indexed"
+    by letters (`A,ij`).
     """
 
     kind: str
@@ -120,16 +122,20 @@ class Words:
     def entry(self, word: str) -> Meaning | None:
         """`x_1` as the first entry of a vector x; `x_i` below a sum over i as x itself."""
         found = ENTRY.fullmatch(word)
-        shape = self.shapes.get(found[1]) if found else None
-        if found is None or not shape:
+        stem = self.meant(found[1]) if found else None
+        shape = self.shapes.get(stem.name) if stem else None
+        if found is None or stem is None or not shape:
             return None
-        name, below = found.groups()
+        name, below = stem.name, found[2]
+        if self.letter == EACH and below.isalpha() and self.names.isdisjoint(below):
+            return Meaning("indexed", f"{name},{below}")
         if self.letter and below == self.letter and len(shape) == 1:
             return Meaning("entry", name)
         places = [below] if len(shape) == 1 else list(below)
-        if len(places) != len(shape) or not below.isdigit():
+        rows = self.letter == EACH and word.startswith(f"{name}_") and len(places) < len(shape)
+        if not (rows or len(places) == len(shape)) or not below.isdigit():
             return None
-        if not all(0 < int(k) <= n for k, n in zip(places, shape, strict=True)):
+        if not all(0 < int(k) <= n for k, n in zip(places, shape, strict=False)):
             return None
         return Meaning("entry", ",".join([name, *(str(int(k) - 1) for k in places)]))
 

@@ -19,6 +19,7 @@ from flint import arb
 
 from gradcheck.answers import Entries, Formula, NumberList, Plain
 from gradcheck.answers.answer import Answer
+from gradcheck.answers.tree import echo
 from gradcheck.errors import ANSWER_EXPONENT, GradcheckError, OutOfBudget, TextError
 from gradcheck.grading.equivalence import At, NoValue, Values
 from gradcheck.grading.spots import Spot
@@ -462,7 +463,8 @@ def make_readings(problem: Problem, read: Answer) -> Readings:
 
 def _check(tree: ast.expr, text: str, shapes: Shapes) -> Program:
     read = _AsArrays().visit(copy_tree(ast.Expression(tree)))
-    return check_expression(read, declared=shapes, vocabulary=FORMULAS, source=text)
+    called = {echo(node.func) for node in ast.walk(read) if isinstance(node, ast.Call)}
+    return check_expression(read, declared=shapes.keys() - called, vocabulary=FORMULAS, source=text)
 
 
 def _nest(entries: list[str], shape: tuple[int, ...]) -> str:
@@ -549,7 +551,7 @@ def make_budget(problem: Problem) -> Budget:
     entries = sum(math.prod(entry.shape) for entry in problem.inputs.values())
     elements = min(max(100, 4 * entries**2), max(10_000, 8 * entries))
     return Budget(
-        steps=500,
+        steps=1_500,
         depth=1,
         elements=elements,
         entries=elements,

@@ -144,7 +144,7 @@ class Key:
                 names=self.scope.inputs,
                 functions=FORMULAS.functions,
                 single=one and part.name in problem.inputs and not problem.inputs[part.name].shape,
-                by=part.name if part.name in problem.wrt else "",
+                by=part.name if part.name in problem.wrt and not problem.jacobian else "",
             )
         return make_readings(self.scope, answer)
 

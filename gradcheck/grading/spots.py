@@ -12,10 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from gradcheck.answers.words import LETTERS
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import At, Values
-from gradcheck.language.kinds import VOCABULARY
 from gradcheck.language.program import find_assignments
 from gradcheck.numbers.ball import Scalar, Scalars, arbs, balls, middle
 from gradcheck.numbers.run import precision
@@ -137,10 +135,8 @@ def list_answerable(problem: Problem) -> Iterator[str]:
     counted = [ast.walk(node.target) for node in nodes if isinstance(node, ast.For)]
     made |= {each.id for target in counted for each in target if isinstance(each, ast.Name)}
     for name in find_assignments(problem.program.tree):
-        letter = name in LETTERS or not name[1:]  # psi = exp(-r) is no digamma
-        function = not letter and BY_SPELLING.get(name, name) in VOCABULARY.functions
         declared = name in problem.inputs and name not in problem.made
-        if not function and not declared and name not in made:
+        if not declared and name not in made:
             yield name
 
 
