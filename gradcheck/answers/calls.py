@@ -165,6 +165,8 @@ class Calls(Operands):
         name = token.text.removesuffix("_bar") if found is None else found[1]
         barred = found is None and name != token.text
         counted = self.words.letter or self.reading.single
+        due = self.shapes.get(self.reading.by, ())[1:]
+        counted = counted or bool(due)
         if len(self.shapes.get(name) or ()) != 1 or not (barred or (found and not counted)):
             return None
         if found is None:
@@ -300,6 +302,8 @@ class Calls(Operands):
                 name, axis = "X", int(self.doubt(usual=True))  # it is more often as long as a row
         if name is None and length is None:
             return None
+        if "X" in self.shapes and not square and name != "X" and not self.doubt(usual=True):
+            name = "X"
         self.at += 1
         if length is None:
             found = self.rows_of(self.name(name or "", start), axis, start)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradcheck.answers.grammar import Parser
-from gradcheck.answers.operands import Reading
+from gradcheck.answers.operands import DUE, Reading
 from gradcheck.answers.outline import Outline, WorkingStep
 from gradcheck.answers.tokens import (
     CLOSING,
@@ -164,6 +164,9 @@ def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]
     if len(text) > LENGTH:
         cure = "simplify it first, or give numbers"
         raise make_fault(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
+    if words.letter != EACH and words.arrays and DUE.search(text):
+        with suppress(TextError):
+            return _read(text, words.inside_sum(EACH), single, by, turned)
     tokens, notes = tokenize(text)
     reading = Reading(text, words, single, by, turned, notes=notes)
     outline = Outline(reading, tokens)

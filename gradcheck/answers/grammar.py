@@ -14,7 +14,7 @@ import re
 from itertools import permutations
 
 from gradcheck.answers.calls import Calls
-from gradcheck.answers.operands import DEPTH, NEVER, NUMBER_BEHIND, as_list
+from gradcheck.answers.operands import DEPTH, DUE, NEVER, NUMBER_BEHIND, as_list
 from gradcheck.answers.tokens import Token, parts_digits, spell
 from gradcheck.answers.tree import (
     COMPARE,
@@ -59,7 +59,6 @@ CROSSES = ("×", "⨯", "✕", r"\times")
 TIMES = (-4, -3, -2, -1, 2, 3, 4)
 SIZES = ("size", "ndim", "shape")
 INDEX = re.compile(r"\d+|[-:,\[\]]|None")
-DUE = re.compile(r"(?:∂|\\partial)\s*\\?[\w{}\\]*?_\{?([a-z]{1,3})\}?\W")
 RAISED_T = re.compile(r"([{(] )?(- )?T (?(1)[})] )")
 NO_SUM = frozenset([",", ":", "shape", "size", "argmax", "argmin", "argsort"])
 
@@ -80,15 +79,19 @@ class Parser(Calls):
     def for_every_entry(self, body: ast.expr) -> ast.expr:
         """The array of such entries: in the order of ∂L/∂W_ji, or else as fits what is due."""
         named, due = DUE.search(self.typed), self.shapes.get(self.reading.by)
-        free = sorted(self.lengths)
-        if named and sorted(named[1]) == free:
+        axes = len(self.shape(body) or ())  # of x_i^T S, a row of the answer
+        lacking = max(len(due or ()) - axes - len(self.lengths), 0)
+        free = sorted([*self.lengths, *[k for k in "ijklmn" if k not in self.lengths][:lacking]])
+        if named and self.lengths.keys() <= {*named[1]}:
             free = [*named[1]]
-        elif due is not None:
-            orders = [free, [*self.lengths], *map(list, permutations(free))]
-            free = next((o for o in orders if due == tuple(self.lengths[k] for k in o)), free)
-        axes = len(free) + len(self.shape(body) or ())  # x_i^T S is a row of the answer
-        if self.single or len(due or [0] * axes) != axes:
+        elif due:
+            lengths = self.lengths
+            orders = [free, [*lengths], *map(list, permutations(free))]
+            fits = (o for o in orders if all(map(lambda k, n: lengths.get(k, n) == n, o, due)))
+            free = next(fits, free)
+        if self.single or len(due or ()) not in (0, len(free) + axes):
             raise self.fault(self.tokens[0], "is this a sum over an index?", "write it with ∑")
+        self.count(zip(free, due or (), strict=False), self.tokens[0])
         for letter in reversed(free):
             body = self.for_each(body, letter, self.lengths[letter])
         return self.apply("array", [body], 0)
@@ -207,7 +210,7 @@ class Parser(Calls):
         after = self.look(3 if parts_digits(self.tokens, self.at + 1) else 1)
         if token.spaced and before.kind == "word" and after.text == "^":
             return True
-        if token.text == "1" and after.text == "^" and self.look(2).kind == "transpose":
+        if self.is_bold(token) or (after.text == "^" and self.look(2).kind == "transpose"):
             return True
         follows = after.kind == "word" or after.text in ("^", "(", "√", "∛", r"\frac", r"\sqrt")
         return before.text in (")", "}", "|)", "|", "]") and follows
@@ -280,13 +283,14 @@ class Parser(Calls):
     def read_row_of_ones(self, base: ast.expr, sign: Token, start: int) -> ast.expr:
         """`1ᵀ X`: a row of ones, as long as the array behind it asks for."""
         inner = self.factor(PRODUCT + 1) if self.factor_starts() else base
-        shape = self.shape(inner)
+        shape = self.shape(inner) or self.shapes.get(self.reading.by, ())[1:]
         if read_number(base) != 1 or not shape:
             cure = "write sum(X, axis=0) for a row of ones times X"
             raise self.fault(sign, "the transpose of a number", cure)
         ones = self.apply("ones", [self.whole_number(shape[0], start)], start)
         self.note("1^T is read as a row of ones")
-        return self.combine(self.transpose(ones, start), ast.MatMult(), inner, start)
+        row = self.transpose(ones, start)
+        return row if inner is base else self.combine(row, ast.MatMult(), inner, start)
 
     def transpose(self, node: ast.expr, start: int) -> ast.expr:
         node = as_list(node)

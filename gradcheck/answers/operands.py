@@ -67,6 +67,9 @@ CURES = {
     **dict.fromkeys("&;", "give one formula; rows are written [[a, b], [c, d]]"),
 }
 NUMBER_BEHIND = "a number right after a factor", "write * between them, or ^ for a power"
+DUE = re.compile(r"(?:∂|\\partial)\s*\\?[\w{}\\]*?_\{?([a-z]{2,3})\}?\W")
+"""The letters of an entry that is differentiated by: `∂L/∂W_ji`."""
+BOLD = re.compile(r"(?:\\(?:mathbf|mathbb|boldsymbol|bm|vec)\s*\{?1|[𝟏𝟙𝟭])\Z")
 UNTAKEN = "derivative"  # the name of a derivative in a step of working that is not yet taken
 OPERATOR = re.compile(r"(?P<frac>\\frac \{ )?[d∂] (?(frac)\} \{|/) (?:d(\w*)|∂ (\w+)) (?(frac)\} )")
 """`d/dx`, `∂/∂x` or `\\frac{d}{dx}`."""
@@ -296,6 +299,9 @@ class Operands:
         if text == "1" and self.indicator_comes():
             self.takes("_")
             return self.indicator()
+        due = self.shapes.get(self.reading.by, ())
+        if due[1:] and self.is_bold(token) and self.factor_starts():  # 1 w^T
+            return self.apply("ones", [self.whole_number(due[0], token.start)], token.start)
         if not text.isdigit() and "." not in text:
             letter = "e" if "e" in text else "E"
             mantissa, exponent = text.split(letter)
@@ -319,6 +325,9 @@ class Operands:
         node.digits = digits  # type: ignore[attr-defined]
         self.note(f"{digits}{GOES_ON} is read as {echo(node)}")
         return self.node(node, start)
+
+    def is_bold(self, token: Token) -> bool:
+        return token.text == "1" and bool(BOLD.search(self.typed[: token.start + 1]))
 
     def join_digits(self, first: Token) -> Token:
         """A number with what its commas join to it: decimal commas, or between thousands."""

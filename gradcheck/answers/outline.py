@@ -36,6 +36,7 @@ from gradcheck.answers.tokens import (
     without_columns,
     without_quotes,
 )
+from gradcheck.answers.words import EACH
 from gradcheck.errors import TextError
 
 BELOW = as_set("where with wobei mit avec où con donde")
@@ -446,7 +447,10 @@ class Outline(Prose):
             n for n in waiting if not any(mentions(o, waiting[n]) for o in waiting if o != n)
         ]:
             for name in ready:
-                self.reading.own[name] = self.parse(self.trim_words(waiting.pop(name)))
+                inside = self.trim_words(waiting.pop(name))
+                tree = Parser(replace(self.reading, by=""), inside).whole()
+                stem = name.rpartition("_")[0] if self.words.letter == EACH else ""
+                self.reading.own[stem or name] = tree  # δ_i = p_i - y_i is δ
         if waiting:
             first = next(iter(waiting.values()))[0]
             raise self.fault(first, "names that define each other", "write it out")

@@ -473,4 +473,5 @@ def glue(tokens: Sequence[Token], name: str, pattern: str = "") -> list[Token]:
 
 def mentions(name: str, tokens: Sequence[Token]) -> bool:
     texts = [token.text for token in tokens if token.kind != "number"]
-    return name in texts or any(text.removeprefix(f"{name}_").isdigit() for text in texts)
+    below = [text.removeprefix(f"{name}_") for text in texts if text.startswith(f"{name}_")]
+    return name in texts or any(each.isdigit() or not each[2:] for each in below)

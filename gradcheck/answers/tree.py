@@ -198,7 +198,7 @@ class Shapes:
             case ast.Call(ast.Name(function), [inner], keywords) if function in WHOLE:
                 return _reduce(self.of(inner), {word.arg: word.value for word in keywords})
             case ast.UnaryOp(_, inner) | ast.Call(
-                ast.Name("inv" | "softmax" | "log_softmax"), [inner, *_]
+                ast.Name("inv" | "softmax" | "log_softmax" | "array"), [inner, *_]
             ):
                 return self.of(inner)
             case ast.Call(ast.Name("ones" | "zeros" | "eye" as function), [inner], []):
