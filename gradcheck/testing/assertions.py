@@ -17,6 +17,7 @@ from gradcheck.testing.call import (
     read_arguments,
     read_numeric,
 )
+from gradcheck.testing.copies import Copies
 from gradcheck.testing.findings import Check
 from gradcheck.testing.foreign import Adapted, adapt
 from gradcheck.testing.program import LABELS, NONE, make_program
@@ -327,7 +328,11 @@ def assert_hessian(
         if not own and np.asarray(x).dtype.kind != "f":
             raise TypeError("the gradient of reverse mode takes plain numbers and tensors")
         leaf = x if own else tensor(np.asarray(x, dtype=np.float64), requires_grad=True)
-        (found,) = grad(f(leaf), [leaf], create_graph=own)
+        try:
+            value = f(leaf)
+        except (TypeError, ValueError):  # of `np.array(x)`: the copy gathers what it is made of
+            value = gathering(leaf)
+        (found,) = grad(value, [leaf], create_graph=own)
         return found if own else np.asarray(unwrap(found))
 
     def pull(c: Value, x: Value) -> Value:
@@ -337,6 +342,7 @@ def assert_hessian(
         return np.tensordot(c, h, np.ndim(x))[()]
 
     f(x)  # raises what is f's own
+    gathering = Copies("tensor").of(f)
     try:
         with changing(numbers=True):
             slopes(np.asarray(x, dtype=np.float64))

@@ -175,6 +175,11 @@ class Judged:
         return known is not None and bool(np.all(np.abs(known.value) <= known.error))
 
     @property
+    def nearly(self) -> bool:
+        known = None if self.shape else self.known
+        return known is not None and bool(np.all(self.distance <= limits.MENDED * known.largest))
+
+    @property
     def kinks(self) -> Array:
         return np.asarray(self.high > self.low)
 

@@ -24,8 +24,6 @@ from tests.support.layers import STEPS, softmax, softmax_back
 
 FAST = 1.0
 SCALES = (1e-6, 1e-3, 1e3, 1e6)
-
-
 BADLY_SCALED = "softmax", "log-softmax", "sigmoid", "silu", "softplus", "gelu, exact", "norm"
 
 
@@ -310,6 +308,7 @@ HELD = {
     "a value with its Jacobian": lambda: assert_gradient(
         lambda x, a: (outward(x, a), *outward_slopes(x, a)), X5, 2.0, gradient=True),
     "in one array": lambda: assert_gradient(np.multiply, 2.0, 3.0, gradient=np.array([3.0, 2.0])),
+    "columns": lambda: assert_gradient(lambda x: X34 @ x, B4[:, None], gradient=lambda x: X34),
     "a sparse Jacobian": lambda: assert_gradient(
         lambda x: x**2, X5, gradient=lambda x: scipy.sparse.diags(2 * x)),
     "a Jacobian of floats alone": lambda: assert_gradient(
@@ -358,6 +357,7 @@ REFUSED = {
     "another value": ("another value", lambda: assert_vjp(drawn, lambda c, x: c, X5)),
     "changed arguments": ("changes its arguments", lambda: assert_vjp(
         lambda x: np.sin(x, out=x), lambda c, x: c * np.cos(x), X5)),
+    "differences by hand": ("quotient", lambda: assert_gradient(np.tanh, 0.3, gradient=0.915137)),
     "a step has no name": (r"(?m)should be 0$", lambda: assert_vjp(np.sign, tanh_back, X5)),
     "single precision, a thousandth off": (r"should be", lambda: assert_vjp(
         softmax, lambda c, x: 1.001 * softmax_back(c, x), X34F)),
@@ -511,7 +511,7 @@ def test_a_jacobian_vector_product():
 
 def test_a_hessian():
     """Of sum(x^3)/6 + x0 x1 the Hessian is diag(x) and the two ones."""
-    f = lambda x: np.sum(x**3) / 6 + x[0] * x[1]
+    f = lambda x: np.sum(np.array(x) ** 3) / 6 + x[0] * x[1]
     cross = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
     assert assert_hessian(f, lambda x: np.diag(x) + cross, X)
     with pytest.raises(GradientError):

@@ -119,15 +119,17 @@ def measure_noise(samples: Samples, sides: list[Side]) -> tuple[float, float]:
     """
     scatters = [richardson.measure_scatter(side) for side in sides]
     heard = richardson.measure_quiet_noise(scatters)
-    noise, shape = max(heard, EPSILON * abs(samples(samples.x))), INF
-    for side, scattered in zip(sides, scatters, strict=True):
-        ulps = side.carry(noise)[2:]
-        while found := richardson.find_rise(scattered, ulps, noise):
-            louder = explain_rise(samples, side, found, noise)
-            if louder <= noise:
-                shape = min(shape, float(side.steps[found.rung + 2]))
-                break
-            noise = louder
+    noise, before, shape = max(heard, EPSILON * abs(samples(samples.x))), -1.0, INF
+    while noise > before:  # what was a shape beside less noise may be noise itself
+        before, shape = noise, INF
+        for side, scattered in zip(sides, scatters, strict=True):
+            ulps = side.carry(noise)[2:]
+            while found := richardson.find_rise(scattered, ulps, noise):
+                louder = explain_rise(samples, side, found, noise)
+                if louder <= noise:
+                    shape = min(shape, float(side.steps[found.rung + 2]))
+                    break
+                noise = louder
     return noise, shape
 
 
