@@ -356,6 +356,18 @@ def _compile(file: Path) -> list[CodeType]:
         raise TextError([Complaint(str(error), "save it again", name)]) from None
 
 
+def _parse_cell(lines: list[str], start: int, file: str) -> ast.Module:
+    try:
+        return ast.parse("\n" * start + "\n".join(lines[start:]), file)
+    except SyntaxError as error:  # a line within brackets may begin with a % that is Python's
+        k = (error.lineno or 1) - 1
+        command = lines[k].lstrip() if k < len(lines) else ""
+        if not command.startswith(("%", "!")):
+            raise
+        lines[k] = lines[k].replace(command, "pass")
+        return _parse_cell(lines, start, file)
+
+
 def _compile_cells(file: str, notebook: object) -> Iterator[CodeType]:
     """The code cells of a notebook, one behind the other as lines of one text.
 
@@ -369,9 +381,8 @@ def _compile_cells(file: str, notebook: object) -> Iterator[CodeType]:
         start, own = len(lines), "".join(cell.get("source", "")).split("\n")
         first = next(filter(str.strip, own), "")
         margin = first[: len(first) - len(first.lstrip())]  # which Jupyter takes away too
-        plain = (line.removeprefix(margin) for line in own)
-        lines += ["pass" if line.lstrip().startswith(("%", "!")) else line for line in plain]
-        tree = ast.parse("\n" * start + "\n".join(lines[start:]), file)
+        lines += (line.removeprefix(margin) for line in own)
+        tree = _parse_cell(lines, start, file)
         match tree.body:
             case [*_, ast.Expr(value=last)] if not lines[-1].rstrip().endswith(";"):
                 tree.body.pop()

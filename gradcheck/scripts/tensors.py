@@ -409,6 +409,7 @@ METHODS: Params = {
     "__or__": lambda self, other: box(self._value | unwrap(other)),
     "__invert__": lambda self: box(~self._value),
     **dict.fromkeys(("cpu", "cuda"), lambda self, *args, **named: self),
+    "data_ptr": lambda self: np.asarray(self._value).ctypes.data,
     "device": property(lambda self: Device()),
     "float": lambda self: cast(self, FLOAT),
     "is_cuda": property(lambda self: False),

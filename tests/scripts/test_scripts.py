@@ -139,14 +139,14 @@ def test_a_notebook_runs_cell_by_cell(tmp_path):
     """The last expression is shown; magic commands and a margin of the whole are left out."""
     cells = [
         {"cell_type": "markdown", "source": ["# text"]},
-        {"cell_type": "code", "source": ["%matplotlib inline\n", "import torch\n", "1 + 1"]},
+        {"cell_type": "code", "source": "%pylab\nimport torch\nprint('%d'\n  %(3))\n1 + 1"},
         {"cell_type": "code", "source": "\n  x = torch.tensor(2.0, requires_grad=True)\n  x = x"},
         {"cell_type": "code", "source": ["y = x ** 3\n", "y.backward()\n", "x.grad"]},
     ]
     file = written(tmp_path, json.dumps({"cells": cells}), "lesson.ipynb")
     code, out, told = ran(file, "--json")
     line = json.loads(out)
-    assert (code, line["printed"]) == (0, "2\ntensor(12.)\n"), told
+    assert (code, line["printed"]) == (0, "3\n2\ntensor(12.)\n"), told
     assert line["calls"][0]["verdict"] == "agree"
 
 
