@@ -113,10 +113,9 @@ class Collector:
         strange = [name for name in self.rules.students if name not in met]
         named["--only names who handed in nothing here:"] = strange
         named["when they were handed in is not known, so they are in time:"] = self.timeless
+        named["in the ledger before, and not among these answers:"] = self.ledger.list_departed()
         if whole:
-            gone, idle = self.ledger.list_departed(), self.ledger.list_idle_marks()
-            named["in the ledger before, and not among these answers:"] = gone
-            named["marks by hand of what is not asked any more:"] = idle
+            named["marks by hand of what is not asked any more:"] = self.ledger.list_idle_marks()
         for words, names in named.items():
             if names:
                 yield f"{words} {len(names):,}: {list_names(names, NAMED, '; ')}", False

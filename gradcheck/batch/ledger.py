@@ -256,9 +256,13 @@ class Ledger:
         return self.db.execute(sql, (student, problem, MISSING)).fetchone() is not None
 
     def list_departed(self) -> list[str]:
-        """Students who were in the batch when it was last complete, and are no longer."""
-        sql = "SELECT DISTINCT student FROM before WHERE student NOT IN (SELECT name FROM students)"
-        return [name for (name,) in self.db.execute(f"{sql} ORDER BY student")]
+        """Students who were in the batch, or at a problem, when it was last complete."""
+        sql = (
+            "SELECT DISTINCT student FROM before b WHERE student NOT IN (SELECT name FROM students)"
+            " OR problem IN (SELECT id FROM problems) AND NOT EXISTS (SELECT 1 FROM answers a"
+            " WHERE a.student = b.student AND a.problem = b.problem) ORDER BY student"
+        )
+        return [name for (name,) in self.db.execute(sql)]
 
     def take(self, student: str, given: Iterable[TakenAnswer]) -> None:
         """Keep what a student answered, in place of what was there; of an attempt all is kept."""

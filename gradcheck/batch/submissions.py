@@ -61,6 +61,7 @@ SMALL = 1_000_000  # bytes: a member below is harmless at any ratio
 BROKEN = (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 PIECE = 1 << 16  # bytes read at once
 WRITTEN = {"grades.csv", "grades.xlsx", "canvas.csv", "moodle.csv", "codes.csv", "gradescope"}
+WRITTEN |= {"filled.csv", "filled.xlsx"}
 LEFT_BY_SYSTEMS = ("__MACOSX", "Thumbs.db", "desktop.ini")
 NAMED, LONGEST = 5, 300  # files in a notice, characters of a name
 TITLES = 10  # lines among which the headers are

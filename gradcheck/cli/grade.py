@@ -400,6 +400,8 @@ def report(  # noqa: PLR0917 - click gives them by name
         words = f"--points goes with {', '.join(gradebooks.PLATFORMS)}, not with {form}"
         raise GradcheckError(words)
     path, (name, write) = _find_ledger(directory), FORMS[form]
+    if export is not None and form == "csv":  # not the batch's own
+        name = f"filled{export.suffix}"
     out = out or directory / name
     with _explain_ending(directory), closing(Ledger(path, readonly=True)) as ledger:
         if export is None:

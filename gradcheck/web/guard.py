@@ -209,9 +209,10 @@ def practice_of(request: Request) -> "Practice":
 
 
 def read_student(request: Request) -> str:
-    """The name in the cookie, or nothing."""
+    """The name in the cookie, or nothing; where there is a roster, one of its students."""
     found = request.scope.get("session", {}).get("name", "")
-    return found if isinstance(found, str) else ""
+    roster = practice_of(request).settings.roster
+    return found if roster is None or found in roster.called else ""
 
 
 def find_sender(request: Request) -> Sender:

@@ -13,7 +13,7 @@ import uvicorn
 import yaml
 from starlette.responses import PlainTextResponse
 
-from gradcheck.batch.roster import NoName, read_roster
+from gradcheck.batch.roster import NoName, Roster, read_roster
 from gradcheck.web.guard import CODES, TERM, Guard, Patient, admit, hand_out
 from tests.support.practising import RIGHT, WRONG, attempted, served
 
@@ -227,9 +227,12 @@ def test_answers_are_kept_under_a_name_with_its_code(roster, tmp_path):
         client.cookies.set("gradcheck_name", stolen)
         assert "You are <b>" not in client.get("/").text
         refused = client.post("/name", data={"name": "ada", "code": "guess"})
-        assert refused.status_code == 400
-        assert "do not belong together" in refused.text
+        assert (refused.status_code, "do not belong together" in refused.text) == (400, True)
         client.post("/p/cubic", data={"part": "x", "answer": RIGHT})
         client.post("/name", data={"name": "ada", "code": code_of(tmp_path, "ada")})
         client.post("/p/cubic", data={"part": "x", "answer": RIGHT})
+        assert "You are <b>" in client.get("/").text
+    with served(tmp_path, roster=Roster()) as left:  # she is no longer in the course
+        left.cookies.update(client.cookies)
+        assert "You are <b>" not in left.get("/").text
     assert [(who, verdict) for who, _, _, verdict in attempted(tmp_path)] == [("ada", "right")]
