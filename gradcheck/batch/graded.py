@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from markupsafe import Markup
 
-from gradcheck.batch.ledger import FULL, Ledger
+from gradcheck.batch.ledger import FULL, NAME, Ledger
 from gradcheck.batch.pool import Pool
 from gradcheck.problem.draw import fill
 from gradcheck.report.gradebooks import format_points, write_cells
@@ -345,17 +345,7 @@ def write_grades(facts: ClassFacts, path: Path) -> None:
 
 
 def write_results(ledger: Ledger, out: Path, printers: Pool | None = None) -> ClassFacts:
-    """`results.jsonl`, `grades.csv` and the pages; what is told of the class."""
-    with replace_file(out / "results.jsonl") as file:
-        facts = write_pages(ledger, out, printers, file)
-    write_grades(facts, out / "grades.csv")
-    return facts
-
-
-def write_pages(
-    ledger: Ledger, out: Path, printers: Pool | None = None, results: IO[str] | None = None
-) -> ClassFacts:
-    """`index.html`, a page a student, and the lines of `--json` into `results`.
+    """`index.html`, a page a student; beside the ledger `results.jsonl` and `grades.csv`, too.
 
     They are written here, or by a pool without limits. The pages of who is gone are taken away.
     """
@@ -364,12 +354,16 @@ def write_pages(
     folder, names = out / "students", sorted(ledger.order())
     folder.mkdir(parents=True, exist_ok=True)
     groups = [(names[k], names[k : k + GROUP][-1]) for k in range(0, len(names), GROUP)]
-    if printers is None:
-        tallies = (_write_students(ledger, folder, results, group) for group in groups)
-    else:
-        submit = partial(printers.submit, _write_group, ledger.path, folder, results is not None)
-        tallies = (_receive(each, results) for each in [submit(group) for group in groups])
-    facts = collect_facts(ledger, tallies)
+    kept = (out / NAME).exists()
+    with replace_file(out / "results.jsonl") if kept else nullcontext() as results:
+        if printers is None:
+            tallies = (_write_students(ledger, folder, results, group) for group in groups)
+        else:
+            submit = partial(printers.submit, _write_group, ledger.path, folder, kept)
+            tallies = (_receive(each, results) for each in [submit(group) for group in groups])
+        facts = collect_facts(ledger, tallies)
+    if kept:
+        write_grades(facts, out / "grades.csv")
     written = {name_page(name) for name, *_ in facts.totals}
     patterns = (PAGES, HALF_WRITTEN) if printers else (PAGES,)
     for path in (path for pattern in patterns for path in folder.glob(pattern)):

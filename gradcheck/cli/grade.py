@@ -29,7 +29,6 @@ from gradcheck.batch.graded import (
     read_students,
     replace_file,
     write_grades,
-    write_pages,
     write_results,
 )
 from gradcheck.batch.ledger import NAME, Ledger, Unusable, describe_trouble, lock_directory
@@ -363,10 +362,7 @@ def _fill_in(  # noqa: PLR0917 - the options
 
 
 FORMS: Mapping[str, tuple[str, Callable[[Ledger, Path], object]]] = {
-    "html": (
-        "",
-        lambda ledger, out: (write_results if (out / NAME).exists() else write_pages)(ledger, out),
-    ),
+    "html": ("", write_results),
     "canvas": ("canvas.csv", partial(_write_fresh, "canvas")),
     "moodle": ("moodle.csv", partial(_write_fresh, "moodle")),
     "gradescope": ("gradescope", _write_gradescope),
