@@ -13,7 +13,6 @@ from itertools import chain
 from gradcheck.answers.operands import (
     BRACKETS,
     CLOSING,
-    ENTRIES,
     LOAD,
     NEVER,
     NUMBER_BEHIND,
@@ -40,7 +39,6 @@ from gradcheck.answers.tree import (
 )
 from gradcheck.answers.words import (
     ARITY,
-    EACH,
     INVERSES,
     LETTERS,
     LITERALS,
@@ -90,7 +88,7 @@ class Calls(Operands):
         meaning = self.words.meant(text)
         stem, _, below = text.rpartition("_")
         own = stem in self.reading.own and (meaning is None or meaning.kind == "indexed")
-        if own and (self.words.letter == EACH or (below.isdigit() and int(below))):
+        if own and (below.isalpha() or (below.isdigit() and int(below))):
             self.at += 1
             return self.entry_of_own(token, stem, below)
         if meaning is None or text in WRAPPERS:
@@ -159,24 +157,15 @@ class Calls(Operands):
         self.note(f"{token.text} is read as {echo(found)}, counted from one")
         return found
 
-    def of_each(self, token: Token) -> ast.expr | None:
-        """`p_i` as p where an array is due and no sum counts; `x_bar` as the mean of x."""
-        found = ENTRIES.match(token.text)
-        name = token.text.removesuffix("_bar") if found is None else found[1]
-        barred = found is None and name != token.text
-        counted = self.words.letter or self.reading.single
-        due = self.shapes.get(self.reading.by, ())[1:]
-        counted = counted or bool(due)
-        if len(self.shapes.get(name) or ()) != 1 or not (barred or (found and not counted)):
+    def mean_of(self, token: Token) -> ast.expr | None:
+        """`x_bar` as the mean of x."""
+        name = token.text.removesuffix("_bar")
+        if len(self.shapes.get(name) or ()) != 1:
             return None
-        if found is None:
-            self.at += 1
-            mean = self.apply("mean", [self.name(name, token.start)], token.start)
-            self.note(token.text, mean)
-            return mean
-        self.words = self.words.inside_sum(found[2])
-        self.note(f"{found[0]} is read as {name}, entry by entry")
-        return self.word()
+        self.at += 1
+        mean = self.apply("mean", [self.name(name, token.start)], token.start)
+        self.note(token.text, mean)
+        return mean
 
     def read_capital_sigma(self, token: Token) -> ast.expr:
         """`Σ_i x_i` and `sum_i x_i` as `∑_i x_i`, where no input is called so."""
@@ -186,10 +175,8 @@ class Calls(Operands):
         self.instead(token._replace(kind="op", text="∑"), *([below] if rest else []))
         return self.sum()
 
-    def kronecker(self, token: Token) -> ast.expr | None:
+    def kronecker(self, token: Token) -> ast.expr:
         """`δ_ij` is 1 where i = j, else 0."""
-        if self.words.letter != EACH:
-            return None
         self.at += 1
         same = ast.parse("{} == {}".format(*token.text[-2:]), mode="eval").body
         return self.node(same, token.start)
@@ -397,12 +384,13 @@ class Calls(Operands):
             keywords.extend([keyword] if keyword else [])
             return None if keyword else self.call_argument()
 
-        words = self.words
-        if function in ("sum", "mean") and (letter := self.read_index_below()):
-            self.words = words.inside_sum(letter)  # sum(x_i - mu)
+        adds, outside = function in ("sum", "mean"), self.lengths
+        self.lengths = {} if adds else outside
         if not self.takes(CLOSING[opening.text]):
             args += chain(*self.rows(opening, entry))
-        self.words = words
+        if adds and self.lengths:  # sum(x_i - mu)
+            args[0] = self.for_each(args[0], next(iter(self.lengths)))
+        self.count(outside.items() if adds else (), token)
         if len(args) == 2 and not keywords:
             if function in LARGER and value is not None:
                 axis = args.pop()
@@ -564,7 +552,7 @@ UNDECLARED: list[tuple[re.Pattern[str], Callable[[Calls, Token], ast.expr | None
     (re.compile(rf"{BASED.pattern} "), Calls.logarithm),
     (re.compile(r"(?:n|N|I(?:_(?:n|N|[1-9]\d?))?) "), Calls.size),
     (re.compile(r"(?:len|I) \("), Calls.length),
-    (re.compile(r"\w+_(?:[ijk]|bar) "), Calls.of_each),
+    (re.compile(r"\w+_bar "), Calls.mean_of),
     (re.compile("."), Calls.run_together),
 ]
 """What a word that is no name can be, by the tokens that begin with it."""

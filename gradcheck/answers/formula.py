@@ -4,7 +4,6 @@ import ast
 import math
 import re
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradcheck.answers.grammar import Parser
-from gradcheck.answers.operands import DUE, Reading
+from gradcheck.answers.operands import Reading
 from gradcheck.answers.outline import Outline, WorkingStep
 from gradcheck.answers.tokens import (
     CLOSING,
@@ -27,12 +26,11 @@ from gradcheck.answers.tokens import (
     tokenize,
 )
 from gradcheck.answers.tree import echo, find_half_unit, read_number
-from gradcheck.answers.words import EACH, Words, make_vocabulary
+from gradcheck.answers.words import Words, make_vocabulary
 from gradcheck.errors import ANSWER_EXPONENT, TextError
 
 LENGTH = 2_000  # characters
 CONSTANTS = frozenset(["pi", "e"])
-LETTERED = re.compile(r"_\{?\w")
 TURNS = 8  # doubts that are turned, each alone
 PLAIN = 2**53  # whole numbers below it are floats
 MAGNITUDE = 30_000.0  # decimal digits of a tower of numbers
@@ -164,9 +162,6 @@ def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]
     if len(text) > LENGTH:
         cure = "simplify it first, or give numbers"
         raise make_fault(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
-    if words.letter != EACH and words.arrays and DUE.search(text):
-        with suppress(TextError):
-            return _read(text, words.inside_sum(EACH), single, by, turned)
     tokens, notes = tokenize(text)
     reading = Reading(text, words, single, by, turned, notes=notes)
     outline = Outline(reading, tokens)
@@ -174,12 +169,6 @@ def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]
         body = outline.formula()
     except RecursionError:
         raise make_fault(text, 0, "a formula of too many parts", "simplify it first") from None
-    except TextError:
-        if words.letter == EACH or not words.arrays or not LETTERED.search(text):
-            raise
-        with suppress(TextError):
-            return _read(text, words.inside_sum(EACH), single, by, turned)
-        raise
     while single and isinstance(body, ast.List) and len(body.elts) == 1:
         body = body.elts[0]
         reading.notes.append("square brackets are read as round ones")

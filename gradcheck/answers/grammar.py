@@ -29,7 +29,7 @@ from gradcheck.answers.tree import (
     is_turned,
     read_number,
 )
-from gradcheck.answers.words import ARITY, EACH, segment
+from gradcheck.answers.words import ARITY, segment
 
 BINARY: dict[str, tuple[int, type[ast.operator]]] = {
     "+": (SUM, ast.Add),
@@ -64,6 +64,8 @@ NO_SUM = frozenset([",", ":", "shape", "size", "argmax", "argmin", "argsort"])
 
 
 class Parser(Calls):
+    free = False
+
     def whole(self) -> ast.expr:
         if len(self.tokens) == 4:
             raise self.fault(self.tokens[0], "nothing was typed", "give a formula or a number")
@@ -74,7 +76,8 @@ class Parser(Calls):
             raise self.fault_here("an operator or the end")
         if isinstance(body, ast.Tuple):
             body = self.operand(body) if self.single else as_list(body)
-        return self.for_every_entry(body) if self.lengths else body
+        self.free = bool(self.lengths) and self.reading.lengths is None  # letters are left
+        return self.for_every_entry(body) if self.free else body
 
     def for_every_entry(self, body: ast.expr) -> ast.expr:
         """The array of such entries: in the order of ∂L/∂W_ji, or else as fits what is due."""
@@ -89,12 +92,15 @@ class Parser(Calls):
             orders = [free, [*lengths], *map(list, permutations(free))]
             fits = (o for o in orders if all(map(lambda k, n: lengths.get(k, n) == n, o, due)))
             free = next(fits, free)
-        if self.single or len(due or ()) not in (0, len(free) + axes):
+        if self.reading.single or len(due or ()) not in (0, len(free) + axes):
             raise self.fault(self.tokens[0], "is this a sum over an index?", "write it with ∑")
         self.count(zip(free, due or (), strict=False), self.tokens[0])
         for letter in reversed(free):
-            body = self.for_each(body, letter, self.lengths[letter])
-        return self.apply("array", [body], 0)
+            body = self.for_each(body, letter)
+        if isinstance(body, ast.ListComp):
+            return self.apply("array", [body], 0)
+        self.note(f"{self.text(self.tokens[0].start)}, entry by entry,", body)
+        return body
 
     def expression(self, rank: int = 0) -> ast.expr:
         """One expression of operators that bind at least as tightly as `rank`."""
@@ -110,7 +116,7 @@ class Parser(Calls):
         else:
             left = self.value()
             token = self.tokens[self.at]
-            indexed = token.text[:1] == "_" and self.words.letter == EACH
+            indexed = token.text[:1] == "_" and token.text[1:].isalpha()
             if token.text in SUFFIXES or token.kind == "transpose" or indexed:
                 left = self.with_suffixes(left, start)
         while True:
@@ -307,7 +313,7 @@ class Parser(Calls):
             if here.kind == "transpose":
                 self.at += 1
                 value = self.transpose(value, start)
-            elif here.text[:1] == "_" and self.words.letter == EACH:
+            elif here.text[:1] == "_" and here.text[1:].isalpha():
                 self.at += 1
                 value = self.at_letters(self.operand(value), here.text[1:], here)
             elif here.text not in SUFFIXES:

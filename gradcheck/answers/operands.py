@@ -6,10 +6,11 @@ Numbers, brackets, lists, bars, roots, sums; `OPERANDS` says which sign begins w
 import ast
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import methodcaller
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from gradcheck.answers import tokens
 from gradcheck.answers.tokens import (
@@ -31,13 +32,15 @@ from gradcheck.answers.tree import (
     UNARY,
     Shape,
     Shapes,
+    WithoutIndex,
     echo,
     extend,
     is_square,
+    list_names,
     make_constant,
     read_number,
 )
-from gradcheck.answers.words import EACH, Meaning, Words, segment
+from gradcheck.answers.words import Meaning, Words, segment
 from gradcheck.errors import TextError
 
 DEPTH = 64
@@ -78,7 +81,6 @@ INDEXED = re.compile(
     r"(?:\^ (?:\{ [^{}]*\} |\S+ ))?"
 )
 """What stands below and above a sum sign: `i`, `i=1`, `i, j`, `j != i`."""
-ENTRIES = re.compile(r"([^\W\d_]\w*?)_([a-z])(?=\Z|[^\W\d_]+_)")
 
 DECIMAL = re.compile(r"(\d+),(\d+)(?:e-?\d+|\.\.\.)?")
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
@@ -103,6 +105,7 @@ class Reading:
     notes: list[str] = field(default_factory=list)
     doubts: list[int] = field(default_factory=list)
     powers: list[ast.BinOp] = field(default_factory=list)
+    lengths: dict[str, int] | None = None  # of the letters that index, of a piece those around it
     untaken: int | None = None  # where a derivative that is not yet taken stands
     choices: "Callable[[Reading, Sequence[Token]], ast.expr | None]" = lambda *_: None  # of cases
 
@@ -130,7 +133,7 @@ class Operands:
         self.arrays, self.shapes = self.words.arrays, self.words.shapes
         self.sizes = Shapes(self.shapes)
         self.bare: set[ast.expr] = set()  # calls whose argument stands without brackets
-        self.lengths: dict[str, int] = {}  # of the letters that index
+        self.lengths = {} if reading.lengths is None else reading.lengths
 
     def expression(self, rank: int = 0) -> ast.expr:
         raise NotImplementedError
@@ -460,7 +463,7 @@ class Operands:
 
     def cases(self) -> ast.expr:
         opening, inside = self.look(), self.in_bracket(self.at)
-        found = self.reading.choices(self.reading, inside)
+        found = self.reading.choices(replace(self.reading, lengths=self.lengths), inside)
         if found is None:
             raise self.fault(opening, "these cases are not read", "write 1 if x > 0 else 0")
         self.at += 1 + len(inside)
@@ -568,42 +571,40 @@ class Operands:
         return found
 
     def sum(self) -> ast.expr:
-        """`∑ x_i^2`, `∑_{i=1}^n x_i y_i`: a sum over the entries of what follows it."""
-        sign = self.step()
-        found = self.find(INDEXED)
-        letter = (found and (found[1] or found[2])) or self.read_index_below()
-        if self.words.letter == EACH and found:
-            return self.sum_over(sign, letter, found)
-        words, self.words = self.words, self.words.inside_sum(letter) if letter else self.words
-        inner = self.factor(PRODUCT)
-        self.words = words
-        shape = self.shape(inner)
-        odd = letter[1:] or (found and found[3])
-        if odd or (shape is not None and len(shape) != 1 and (letter or not shape)):
+        """`∑_{i=1}^n x_i y_i`: over the values of an index, or over the entries of what follows."""
+        sign, outside = self.step(), self.lengths
+        found, self.lengths = self.find(INDEXED), {}
+        inner, only = self.factor(PRODUCT), ""
+        below = (found and (found[1] or found[2])) or next(iter(self.lengths), "")
+        letters, shape = below.replace(" , ", ""), self.shape(inner)
+        if found and found[3]:
+            only = f" if {letters} {found[3]} {found[4]}"
+            self.count([(found[4], self.lengths.get(letters, 0))], sign)
+        if letters and self.lengths.keys() >= {*letters}:
+            for letter in reversed(letters):
+                axis = (
+                    []
+                    if self.shape(inner) == ()
+                    else [ast.keyword("axis", self.whole_number(0, sign.start))]
+                )
+                each = self.for_each(inner, letter, only)
+                inner = self.apply("sum", [each], sign.start, *axis)
+        elif only or (shape is not None and len(shape) != 1 and (letters or not shape)):
             cure = "write sum(...) with its axis, or einsum('ij,j->i', A, x)"
             raise self.fault(sign, "this sum over indices is not read", cure)
-        total = self.apply("sum", [inner], sign.start)
-        self.note(self.text(sign.start), total)
-        return total
-
-    def sum_over(self, sign: Token, letters: str, below: re.Match[str]) -> ast.expr:
-        """The sum of what follows over each value of letters that index something there."""
-        outside, self.lengths = self.lengths, {}
-        inner = self.factor(PRODUCT)
-        for letter in reversed(letters.replace(" , ", "")):
-            if letter not in self.lengths:
-                raise self.fault(sign, "a letter that indexes nothing")
-            only = f" if {letter} {below[3]} {below[4]}" if below[3] else ""
-            self.count([(below[4], self.lengths[letter])] if only else [], sign)
-            each = self.for_each(inner, letter, self.lengths.pop(letter), only)
-            axis = ast.keyword("axis", self.whole_number(0, sign.start))
-            inner = self.apply("sum", [each], sign.start, axis)
+        else:
+            inner = self.apply("sum", [inner], sign.start)
         self.count(outside.items(), sign)
         self.note(self.text(sign.start), inner)
         return inner
 
-    def for_each(self, inner: ast.expr, letter: str, length: int, only: str = "") -> ast.expr:
-        """A list of what a formula is for each value of a letter."""
+    def for_each(self, inner: ast.expr, letter: str, only: str = "") -> ast.expr:
+        """What a formula is for each value of a letter: a vector, or a list."""
+        length = self.lengths.pop(letter)
+        whole = WithoutIndex(letter, (length,), self.shape).visit(deepcopy(inner))
+        entry = self.shape(inner) == () and letter not in list_names(whole)
+        if entry and not only and self.shape(whole) == (length,):
+            return cast(ast.expr, whole)
         made = ast.parse(f"[0 for {letter} in range({length}){only}]", mode="eval").body
         made.elt = inner  # type: ignore[attr-defined]
         return self.node(made, inner.col_offset)
@@ -612,23 +613,16 @@ class Operands:
         """`X_ij` as its entry, `x_i` as its row."""
         shape = self.shape(value) or ()
         if len(shape) < len(letters):
-            raise self.fault(token, "an index of what has no entries")
+            raise self.fault(token, "an index of what has no entries", "leave it out")
         self.count(zip(letters, shape, strict=False), token)
         place: list[ast.expr] = [self.name(letter, token.start) for letter in letters]
         index = self.node(ast.Tuple(place, LOAD), token.start) if place[1:] else place[0]
         return self.node(ast.Subscript(value, index, LOAD), token.start)
 
     def count(self, counted: Iterable[tuple[str, int]], token: Token) -> None:
+        """Note how far letters count; a letter has one length."""
         if any(self.lengths.setdefault(letter, length) != length for letter, length in counted):
-            raise self.fault(token, "an index of two lengths")
-
-    def read_index_below(self) -> str:
-        """The letter below a vector behind a sum sign that has none: `∑ x_i`."""
-        for token in self.tokens[self.at :]:
-            found = ENTRIES.match(token.text)  # x_iy_i, too
-            if found and len(self.shapes.get(found[1]) or ()) == 1:
-                return "" if self.words.meaning(token.text) else found[2]
-        return ""
+            raise self.fault(token, "an index of two lengths", "use a letter for each")
 
     def derivative(self) -> ast.expr:
         """A derivative not yet taken, of the bracket or the product that follows."""

@@ -36,7 +36,6 @@ from gradcheck.answers.tokens import (
     without_columns,
     without_quotes,
 )
-from gradcheck.answers.words import EACH
 from gradcheck.errors import TextError
 
 BELOW = as_set("where with wobei mit avec où con donde")
@@ -448,9 +447,9 @@ class Outline(Prose):
         ]:
             for name in ready:
                 inside = self.trim_words(waiting.pop(name))
-                tree = Parser(replace(self.reading, by=""), inside).whole()
-                stem = name.rpartition("_")[0] if self.words.letter == EACH else ""
-                self.reading.own[stem or name] = tree  # δ_i = p_i - y_i is δ
+                parser = Parser(replace(self.reading, by=""), inside)
+                tree, indexed = parser.whole(), name.rpartition("_")[0] if parser.free else ""
+                self.reading.own[indexed or name] = tree  # δ_i = p_i - y_i is δ
         if waiting:
             first = next(iter(waiting.values()))[0]
             raise self.fault(first, "names that define each other", "write it out")

@@ -6,7 +6,7 @@ A declared name always wins: an input may be called e, i, C or gamma.
 import difflib
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -53,7 +53,6 @@ IN_PYTHON = {"lambda": ("lam", "lambda_", "lmbda", "lmbd"), "epsilon": ("eps",)}
 NUMBERED = re.compile(r"([A-Za-z]+)([0-9]+)")
 ACCENTED = re.compile(r"([A-Za-z]+?)_?(hat|bar|tilde)")
 ENTRY = re.compile(r"([^\W\d_]\w*?)_(\d{1,3}|[a-z]{1,3})")
-EACH = "each"  # in place of the letter of a sum: every letter indexes
 KEPT = {*MODULES, *WRAPPERS, *LITERALS, "T", "Σ_"}
 SHORTEST = 2  # letters of a function's name inside a word
 REMEMBERED = 4_096  # words
@@ -84,7 +83,6 @@ class Words:
     constants: frozenset[str]
     sized: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
     values: frozenset[str] = frozenset()
-    letter: str = ""  # of the sum inside which a formula stands
 
     @cached_property
     def meaning(self) -> Callable[[str], Meaning | None]:
@@ -120,19 +118,17 @@ class Words:
         return known or (self.entry(word) if word not in LITERALS else None)
 
     def entry(self, word: str) -> Meaning | None:
-        """`x_1` as the first entry of a vector x; `x_i` below a sum over i as x itself."""
+        """`x_1` as the first entry of a vector x, `x_i` as any."""
         found = ENTRY.fullmatch(word)
         stem = self.meant(found[1]) if found else None
         shape = self.shapes.get(stem.name) if stem else None
         if found is None or stem is None or not shape:
             return None
         name, below = stem.name, found[2]
-        if self.letter == EACH and below.isalpha() and self.names.isdisjoint(below):
+        if len(below) <= len(shape) and below.isalpha() and self.names.isdisjoint(below):
             return Meaning("indexed", f"{name},{below}")
-        if self.letter and below == self.letter and len(shape) == 1:
-            return Meaning("entry", name)
         places = [below] if len(shape) == 1 else list(below)
-        rows = self.letter == EACH and word.startswith(f"{name}_") and len(places) < len(shape)
+        rows = word.startswith(f"{name}_") and len(places) < len(shape)
         if not (rows or len(places) == len(shape)) or not below.isdigit():
             return None
         if not all(0 < int(k) <= n for k, n in zip(places, shape, strict=False)):
@@ -141,11 +137,7 @@ class Words:
 
     def __reduce__(self) -> tuple[type["Words"], tuple[object, ...]]:
         """What is remembered of words is not sent along."""
-        known = self.names, self.functions, self.constants, self.sized, self.values, self.letter
-        return Words, known
-
-    def inside_sum(self, letter: str) -> "Words":
-        return replace(self, letter=letter)
+        return Words, (self.names, self.functions, self.constants, self.sized, self.values)
 
     def function(self, word: str) -> str | None:
         named = ALIASES.get(word, word)

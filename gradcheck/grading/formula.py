@@ -551,7 +551,7 @@ def make_budget(problem: Problem) -> Budget:
     entries = sum(math.prod(entry.shape) for entry in problem.inputs.values())
     elements = min(max(100, 4 * entries**2), max(10_000, 8 * entries))
     return Budget(
-        steps=1_500,
+        steps=1_000,
         depth=1,
         elements=elements,
         entries=elements,
