@@ -132,14 +132,17 @@ def read_roster(path: Path) -> Roster:
     owners: dict[str, set[str]] = {}
     numbers: dict[str, set[str]] = {}
     twice: list[str] = []
-    rows = [(line, dict(zip(headers, row, strict=False))) for line, row in table]
-    times = Counter(fold_name(cells.get("student", "")) for _, cells in rows)
-    for line, cells in rows:
-        if (folded := fold_name(cells.get("student", ""))) in ("", NOBODY):
-            continue
+    people = []
+    for line, row in table:
+        cells = dict(zip(headers, row, strict=False))
         wordy = {h for h in cells if h in WORDS or POINTS.fullmatch(h)}
         named = {h: cell for h, cell in cells.items() if h not in wordy and cell.strip()}
         other = next((cell for header, cell in named.items() if header != "student"), "")
+        people.append((line, cells, named, (fold_name(cells.get("student", "")), other)))
+    times = Counter(folded for folded, _ in {who for *_, who in people})
+    for line, cells, named, (folded, other) in people:
+        if folded in ("", NOBODY):
+            continue
         more = f" ({other})" if times[folded] > 1 and other else ""
         try:
             student = normalize_name(cells["student"] + more)

@@ -299,10 +299,11 @@ def test_identities_of_a_roster(tmp_path):
     whose = {name: found.student(name) for name in ("ada@example.EDU", "101", "102", "A", "x")}
     assert whose == {"ada@example.EDU": "ada", "101": "ada", "102": "102", "A": "A", "x": "x"}
     assert {found.student(name) for name in ("00101", "101.0")} == {"ada"}
-    made(tmp_path, {"r.csv": "student,id\nada,007\nbob,7\ncy,0042\ncy,43\ncy,43\n"})
+    made(tmp_path, {"r.csv": "student,id\nada,007\nbob,7\ncy,0042\ncy,43\ncy,43\ndi,5\ndi,5"})
     found = read_roster(tmp_path / "r.csv")
-    assert [*map(found.student, ("007", "7", "42", "cy"))] == ["ada", "bob", "cy (0042)", "cy"]
-    assert found.twice == ("cy (43)",)
+    known = {name: found.student(name) for name in ("007", "7", "42", "cy", "5")}
+    assert [*known.values()] == ["ada", "bob", "cy (0042)", "cy", "di"]
+    assert found.twice == ("cy (43)", "di")
     with pytest.raises(TextError, match="column `student`"):
         read_roster(tmp_path / "bad.csv")
 
