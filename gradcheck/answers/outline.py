@@ -8,13 +8,13 @@ import ast
 import re
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate, pairwise, permutations, takewhile, zip_longest
+from itertools import accumulate, pairwise, permutations, takewhile
 from typing import NamedTuple
 
 from gradcheck.answers.cases import COMPARED, IF, by_cases
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, Reading
-from gradcheck.answers.prose import SIGNS, STRANGE, Prose, Tokens
+from gradcheck.answers.prose import AT_POINT, IS, SIGNS, STRANGE, Prose, Tokens
 from gradcheck.answers.tokens import (
     DERIVATIVE,
     GREEK,
@@ -30,7 +30,6 @@ from gradcheck.answers.tokens import (
     mentions,
     parts_digits,
     spell,
-    spell_evaluations,
     split,
     strip,
     without_columns,
@@ -40,8 +39,6 @@ from gradcheck.errors import TextError
 
 BELOW = as_set("where with wobei mit avec où con donde")
 PARTING = BELOW | as_set("let set then sei dann soit alors sia allora and und et")
-AT_POINT = as_set("at for when where with if bei für mit wenn en pour per")
-IS = as_set("is are equals gives ist lautet est vaut es è é :")
 DERIVATIVES = as_set("derivative gradient slope ableitung dérivée derivada derivata")
 THEREFORE = as_set("so thus hence therefore get gets obtain yields simplifies becomes")
 """Between two formulas what ⇒ is."""
@@ -121,8 +118,6 @@ class Outline(Prose):
             self.tokens = glue(self.tokens, f"{above}/{name}", pattern)
         for name in known:  # `dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known
             self.tokens = glue(self.tokens, name, GRADIENT.format(name[1:]))
-        if "_{" in self.typed and "=" in self.typed:
-            self.tokens = spell_evaluations(self.tokens)
         self.tokens = self.unframe(self.tokens) if self.tokens else []
         if not self.tokens:
             raise self.fault(len(self.typed), "nothing was typed", "give a formula or a number")
@@ -150,6 +145,7 @@ class Outline(Prose):
         self.define_behind_cases()
         if (found := self.choices(self.tokens)) is not None:
             return found
+        self.tokens = self.leave_points_out()
         stretches = split(self.tokens, self.parts)
         alone = not stretches[0][1] and len(stretches) == 2
         for sign, inside in stretches[1:]:
@@ -157,10 +153,8 @@ class Outline(Prose):
                 self.leave_out([sign])  # `3x^2 because`, `then 3x^2`
         parted = [Clause(*each) for each in stretches if each[1]]
         clauses = []
-        for clause, after in zip_longest(parted, parted[1:]):
-            at = clause.word in AT_POINT or (after is not None and after.word == ":")
-            reason = clause.word in REASONS and len(parted) > 1
-            if reason or (at and self.is_point(clause.tokens)):  # `where x = 2`, `x = 2: 12`
+        for clause in parted:
+            if clause.word in REASONS and len(parted) > 1:
                 self.leave_out([*filter(None, [clause.sign]), *clause.tokens])
             elif len(parted) > 1 and self.says_nothing(clause.tokens):
                 self.leave_out(clause.tokens)
@@ -305,8 +299,6 @@ class Outline(Prose):
             return not self.goes_on(k)
         if token.text == ".":  # that ends a sentence
             return not token.spaced and tokens[k + 1 : k + 2] != [] and tokens[k + 1].spaced
-        if token.text in IS and self.is_point(before):
-            return True
         if token.text == ":" and 0 < len(before) < LABEL:
             defined = self.definition(before)  # `let u = x^2: 3u`
             return defined is not None and mentions(defined[0], tokens[k + 1 :])

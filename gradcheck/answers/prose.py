@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import zip_longest
 
 from gradcheck.answers.operands import Reading
-from gradcheck.answers.tokens import Token, as_set, clip, find_closing, make_fault, spell
+from gradcheck.answers.tokens import Token, as_set, clip, find_closing, make_fault, spell, strip
 from gradcheck.answers.words import KEPT, STOP, segment
 from gradcheck.errors import TextError
 
@@ -52,7 +53,26 @@ BEFORE = re.compile(r"(?:[SLso]|[kd'~](?=[SLso][kdSLso'~]*[SLso]))(?:[kdSLso'~]*
 BEHIND = re.compile(r"(?<=[nkd)])\.?[SLso][kdSLso'\-~.!]*$")
 """Words that say nothing, in a sketch of a text: a letter a token."""
 LONG = 4  # letters: among the words of a remark there is one
-POINT = re.compile(r"(\w+) = (?:(?:[-/,.$]|[\d.]+(?:[eE][-+]?\d+)?) )+")
+AT_POINT = as_set("at for when where with if bei für mit wenn en pour per")
+IS = as_set("is are equals gives ist lautet est vaut es è é :")
+PLACE = r"(?:(?:[-/]|[\d.]+(?:[eE][-+]?\d+)?|pi|π) )+(?:, \d+ (?=[:)] |\Z))?"
+PLACES = rf"\( {PLACE}(?:, {PLACE})+\) "
+
+
+@lru_cache
+def make_point(names: frozenset[str]) -> re.Pattern[str]:
+    """At which point something is said: `at x = 2`, `x = 1, y = 2:`, `|_{x=2} =`."""
+    named = rf"(?:{'|'.join(map(re.escape, names))}) = {PLACE}"
+    named += rf"(?:(?:, and|,|and) {named})*"
+    return re.compile(
+        rf"(?<!\S)(?:(?P<open>\( )?(?:evaluated )?(?:{'|'.join(AT_POINT)}) "
+        rf"(?:(?:the )?(?:given )?point )?(?:{named}|{PLACES})(?(open)\) )|{named}(?=: )"
+        rf"|(?:\|\)? |(?<=\] ))_ \{{ (?:{named}|{PLACES}|{PLACE})\}} )"
+        rf"(?:, )?(?P<sign>(?:{'|'.join(IS)}|=) )?",
+        re.IGNORECASE,
+    )
+
+
 ENDS = frozenset([")", "]", "}", "|", "|)"])
 
 
@@ -136,15 +156,27 @@ class Prose:
 
     def says_nothing(self, tokens: Tokens) -> bool:
         """Whether there are words only, and enough of them that are no names of this problem."""
-        if spell(tokens[:1]) == "at " and self.is_point(tokens[1:]):
-            return True  # `4.17 (at x = 0.6)`
         found = REMARK.fullmatch(sketch := self.sketch(tokens))
         named = "d" in sketch and tokens[0].text not in ("for", "wrt")  # `for all x`
         return found is not None and (not named or len(STRANGE.findall(sketch)) > 1)
 
-    def is_point(self, tokens: Tokens) -> bool:
-        found = POINT.fullmatch(spell(tokens))
-        return found is not None and found[1] in self.words.names
+    def leave_points_out(self) -> list[Token]:
+        """The tokens without the points at which something is said."""
+        tokens, text = list(self.tokens), spell(self.tokens)
+        for match in reversed([*make_point(frozenset(self.words.names)).finditer(text)]):
+            start, stop = (text.count(" ", 0, at) for at in match.span())
+            sign = stop - 1 if match["sign"] else None
+            if sign is None and self.goes_on_with(tokens[stop : stop + 1]):
+                continue
+            self.leave_out(tokens[start : sign or stop])
+            kept = [tokens[sign]._replace(kind="op", text="=")] if sign and start else []
+            tokens[start:stop] = kept
+        return strip(tokens) or self.tokens
+
+    def goes_on_with(self, after: Tokens) -> bool:
+        """Whether a number goes on with a token: `x = 2x`, `x = 2 + 3`."""
+        word = bool(after) and after[0].kind == "word" and self.words.meaning(after[0].text) is None
+        return bool(after) and not word and after[0].text not in {*ENDS, *",;.", "\n"}
 
     def trim_words(self, tokens: list[Token]) -> list[Token]:
         """A stretch without the words and asides at its ends, which say nothing."""

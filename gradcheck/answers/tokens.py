@@ -434,22 +434,6 @@ def without_quotes(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
-EVALUATED = re.compile(r"(?:(?<!\S)\|\)? |(?<=\] ))_ \{ (\w+ = [^{}=]+)\} (?:= )?")
-
-
-def spell_evaluations(tokens: Sequence[Token]) -> list[Token]:
-    """`3x^2|_{x=2} = 12` as `3x^2 at x=2 is 12`."""
-    found, text = list(tokens), spell(tokens)
-    for match in reversed([*EVALUATED.finditer(text)]):
-        ends = match.start(), match.start(1), match.end(1), match.end()
-        start, first, last, stop = (text.count(" ", 0, at) for at in ends)
-        said = [found[start]._replace(kind="word", text="at"), *found[first:last]]
-        said[-1] = said[-1]._replace(end=found[last].end)
-        behind = [token._replace(kind="word", text="is") for token in found[last + 1 : stop]]
-        found[start:stop] = [*said, *behind]
-    return found
-
-
 def strip(tokens: Sequence[Token]) -> list[Token]:
     first, last = 0, len(tokens)
     while first < last and tokens[first].text in LEADING:
