@@ -87,10 +87,10 @@ class Calls(Operands):
             self.tokens[self.at : self.at + 2] = [token]
         meaning = self.words.meant(text)
         stem, _, below = text.rpartition("_")
-        own = stem in self.reading.own and (meaning is None or meaning.kind == "indexed")
+        own = stem in self.reading.own and (meaning is None or meaning.kind == "entry")
         if own and (below.isalpha() or (below.isdigit() and int(below))):
             self.at += 1
-            return self.entry_of_own(token, stem, below)
+            return self.entry(token, self.reading.own[stem], below)
         if meaning is None or text in WRAPPERS:
             ahead = spell(self.tokens[self.at : self.at + 8])
             for pattern, reader in UNDECLARED[: 1 if meaning else None]:
@@ -113,19 +113,9 @@ class Calls(Operands):
             return self.application(token, meaning.name)
         self.at += 1
         if meaning.kind == "entry":
-            return self.entry(token, meaning.name)
-        if meaning.kind == "indexed":
-            name, letters = meaning.name.split(",")
-            return self.at_letters(self.name(name, token.start), letters, token)
+            name, below = meaning.name.split(",")
+            return self.entry(token, self.name(name, token.start), below)
         return self.declared(token, meaning.name)
-
-    def entry_of_own(self, token: Token, stem: str, below: str) -> ast.expr:
-        """`p_1`, `p_i` where p = softmax(z)."""
-        value = self.reading.own[stem]
-        if not below.isdigit():
-            return self.at_letters(value, below, token)
-        place = self.whole_number(int(below) - 1, token.start)
-        return self.node(ast.Subscript(value, place, LOAD), token.start)
 
     def declared(self, token: Token, name: str) -> ast.expr:
         """A name of the problem; `M(t)` may be M itself, where the program makes M of t."""
@@ -146,15 +136,19 @@ class Calls(Operands):
             self.note(f"{self.text(token.start)} is read as {text}")
         return self.name(name, token.start)
 
-    def entry(self, token: Token, name: str) -> ast.expr:
-        stem, *places = name.split(",")
-        value = self.name(stem, token.start)
-        if not places:
-            return value
-        index: list[ast.expr] = [self.whole_number(int(place), token.start) for place in places]
-        inner = self.node(ast.Tuple(index, ast.Load()), token.start) if index[1:] else index[0]
-        found = self.node(ast.Subscript(value, inner, ast.Load()), token.start)
-        self.note(f"{token.text} is read as {echo(found)}, counted from one")
+    def entry(self, token: Token, value: ast.expr, below: str) -> ast.expr:
+        """`x_1`, counted from one; `A_ij` at each value of its letters, `x_i` as a row of X."""
+        shape, letters = self.shape(value) or (), "" if below.isdigit() else below
+        if len(shape) < len(letters):
+            raise self.fault(token, "an index of what has no entries", "leave it out")
+        self.count(zip(letters, shape, strict=False), token)
+        places: list[ast.expr] = [self.name(letter, token.start) for letter in letters]
+        for place in () if letters else [below] if len(shape) < 2 else below:
+            places.append(self.whole_number(int(place) - 1, token.start))
+        index = self.node(ast.Tuple(places, LOAD), token.start) if places[1:] else places[0]
+        found = self.node(ast.Subscript(value, index, LOAD), token.start)
+        if not letters:
+            self.note(f"{token.text} is read as {echo(found)}, counted from one")
         return found
 
     def mean_of(self, token: Token) -> ast.expr | None:

@@ -315,7 +315,7 @@ class Parser(Calls):
                 value = self.transpose(value, start)
             elif here.text[:1] == "_" and here.text[1:].isalpha():
                 self.at += 1
-                value = self.at_letters(self.operand(value), here.text[1:], here)
+                value = self.entry(here, self.operand(value), here.text[1:])
             elif here.text not in SUFFIXES:
                 return value
             elif here.text == "'":

@@ -609,16 +609,6 @@ class Operands:
         made.elt = inner  # type: ignore[attr-defined]
         return self.node(made, inner.col_offset)
 
-    def at_letters(self, value: ast.expr, letters: str, token: Token) -> ast.expr:
-        """`X_ij` as its entry, `x_i` as its row."""
-        shape = self.shape(value) or ()
-        if len(shape) < len(letters):
-            raise self.fault(token, "an index of what has no entries", "leave it out")
-        self.count(zip(letters, shape, strict=False), token)
-        place: list[ast.expr] = [self.name(letter, token.start) for letter in letters]
-        index = self.node(ast.Tuple(place, LOAD), token.start) if place[1:] else place[0]
-        return self.node(ast.Subscript(value, index, LOAD), token.start)
-
     def count(self, counted: Iterable[tuple[str, int]], token: Token) -> None:
         """Note how far letters count; a letter has one length."""
         if any(self.lengths.setdefault(letter, length) != length for letter, length in counted):

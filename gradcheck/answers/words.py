@@ -63,8 +63,7 @@ SUBSCRIPT = re.compile(r"(.+)_([0-9]+|[A-Za-z]{1,3})")
 class Meaning(NamedTuple):
     """What a word is and the identifier it stands for.
 
-    Its kind is "name", "constant", "function", "entry" of an array (`x,0`, `A,0,1`) or "indexed"
-    by letters (`A,ij`).
+    Its kind is "name", "constant", "function", or "entry" of an array: `x,1`, `A,12`, `A,ij`.
     """
 
     kind: str
@@ -125,15 +124,13 @@ class Words:
         if found is None or stem is None or not shape:
             return None
         name, below = stem.name, found[2]
-        if len(below) <= len(shape) and below.isalpha() and self.names.isdisjoint(below):
-            return Meaning("indexed", f"{name},{below}")
-        places = [below] if len(shape) == 1 else list(below)
-        rows = word.startswith(f"{name}_") and len(places) < len(shape)
-        if not (rows or len(places) == len(shape)) or not below.isdigit():
+        places = [below] if below.isdigit() and len(shape) == 1 else list(below)
+        rows = below.isalpha() or word.startswith(f"{name}_")
+        fits = len(places) == len(shape) or (rows and len(places) < len(shape))
+        counted = zip(places, shape, strict=False)
+        if not fits or any(k.isdigit() and not 0 < int(k) <= n for k, n in counted):
             return None
-        if not all(0 < int(k) <= n for k, n in zip(places, shape, strict=False)):
-            return None
-        return Meaning("entry", ",".join([name, *(str(int(k) - 1) for k in places)]))
+        return Meaning("entry", f"{name},{below}") if self.names.isdisjoint(below) else None
 
     def __reduce__(self) -> tuple[type["Words"], tuple[object, ...]]:
         """What is remembered of words is not sent along."""
@@ -291,8 +288,6 @@ def list_hints(words: Words, word: str, called: bool) -> str:
         return DERIVATIVE  # `dx`, `dy`, and `d` in `d/dx`
     entry = SUBSCRIPT.fullmatch(word)
     if entry and entry[1] in words.names:
-        if entry[2].isalpha() and words.shapes.get(entry[1]):
-            return "leave the index out, or write a sum as einsum('ij,j->i', A, x) or a product"
         return f"write {entry[1]}[0] for the first entry"
     if word in SPECIAL:
         return SPECIAL[word]
