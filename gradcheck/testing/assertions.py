@@ -328,10 +328,11 @@ def assert_hessian(
         if not own and np.asarray(x).dtype.kind != "f":
             raise TypeError("the gradient of reverse mode takes plain numbers and tensors")
         leaf = x if own else tensor(np.asarray(x, dtype=np.float64), requires_grad=True)
-        try:
-            value = f(leaf)
-        except (TypeError, ValueError):  # of `np.array(x)`: the copy gathers what it is made of
-            value = gathering(leaf)
+        with changing(numbers=True):
+            try:
+                value = f(leaf)
+            except (TypeError, ValueError):  # of `np.array(x)`: the copy gathers what it is made of
+                value = gathering(leaf)
         (found,) = grad(value, [leaf], create_graph=own)
         return found if own else np.asarray(unwrap(found))
 
@@ -344,8 +345,7 @@ def assert_hessian(
     f(x)  # raises what is f's own
     gathering = Copies("tensor").of(f)
     try:
-        with changing(numbers=True):
-            slopes(np.asarray(x, dtype=np.float64))
+        slopes(np.asarray(x, dtype=np.float64))
     except Exception as error:
         raise TypeError(f"{UNTAPED} {error}") from error
     assert_gradient(f, x, **options)

@@ -376,7 +376,7 @@ def nudge(call: Call, rng: np.random.Generator, *, fill: bool = False) -> Call:
 
 
 def grow(call: Call) -> Iterator[Call]:
-    """The call with one more entry along all axes that are as long as one of the first array's.
+    """The call with two more entries along all axes that are as long as one of the first array's.
 
     All of that length, in whatever array: so they fit together still.
     """
@@ -390,7 +390,7 @@ def _lengthen(a: Value, length: int) -> Value:
     if not isinstance(a, np.ndarray) or a.dtype.kind not in "fiu":
         return a
     for axis in (k for k, n in enumerate(a.shape) if n == length):
-        last = a.take([-1], axis)
+        last = a.take([-1, -1], axis)  # two, that windows of two, and heads, are more as well
         a = np.concatenate([a, last * 9 // 8 if a.dtype.kind in "iu" else last * 1.125], axis)
     return a
 

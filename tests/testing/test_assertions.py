@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import operator
 import pickle
 
 import numpy as np
@@ -511,7 +512,7 @@ def test_a_jacobian_vector_product():
 
 def test_a_hessian():
     """Of sum(x^3)/6 + x0 x1 the Hessian is diag(x) and the two ones."""
-    f = lambda x: np.sum(np.array(x) ** 3) / 6 + x[0] * x[1]
+    f = lambda x: np.sum(np.array(x) ** 3) / 6 + operator.imul(x[0], x[1])
     cross = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
     assert assert_hessian(f, lambda x: np.diag(x) + cross, X)
     with pytest.raises(GradientError):
