@@ -138,13 +138,18 @@ function keys(event) {
   }
 }
 
-// What was typed outlives a refresh and Back, in this tab and for this name alone.
+// What was typed outlives a refresh and Back, in this tab and for this name alone; who says a name takes along what
+// was typed before.
 const who = document.querySelector(".who b")?.textContent || "";
-const kept = (field, name = who) => `typed ${name} ${location.pathname} ${field.dataset.part}`;
+const kept = (field) => `typed ${who} ${location.pathname} ${field.dataset.part}`;
+for (const key of Object.keys(sessionStorage).filter((each) => who && each.startsWith("typed  "))) {
+  sessionStorage[key.replace("typed  ", `typed ${who} `)] ??= sessionStorage[key];
+  sessionStorage.removeItem(key);
+}
 
 function restore(root) {
   root.querySelectorAll("textarea[data-part]").forEach((field) => {
-    const typed = sessionStorage.getItem(kept(field)) ?? sessionStorage.getItem(kept(field, ""));
+    const typed = sessionStorage.getItem(kept(field));
     if (typed !== null && !field.value) field.value = typed;
     if (field.value && !field.form.querySelector(".verdict")) understand(field);
   });
