@@ -426,7 +426,7 @@ for cell, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
 # -- functions without parameters ------------------------------------------------------------------
 
 applied = partial(enter, APPLIED)
-for name in ("ReLU", "Tanh", "Sigmoid", "SiLU"):
+for name in ("ReLU", "Tanh", "Sigmoid", "SiLU", "SELU", "LogSigmoid"):
     applied(name, name.lower())
 applied("Softplus", "softplus", beta=1.0)
 applied("LeakyReLU", "leaky_relu", negative_slope=0.01)

@@ -101,25 +101,28 @@ class Adam(Optimizer):
     Kingma and Ba, 2015; m and v have the shape of p.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - PyTorch's signature
         self,
         params: Iterable[Tensor],
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0.0,
+        amsgrad: bool = False,
     ) -> None:
         super().__init__(params, lr, weight_decay)
         _expect(eps >= 0, f"Invalid epsilon value: {eps}")
         for index, beta in enumerate(betas):
             _expect(0 <= beta < 1, f"Invalid beta parameter at index {index}: {beta}")
-        self.betas, self.eps = betas, eps
+        self.betas, self.eps, self.amsgrad = betas, eps, amsgrad
 
     def _find_direction(self, g: Value, index: int) -> Value:
         (first, second), state = self.betas, self.state[index]
         state["step"] = n = state.get("step", 0) + 1
         state["m"] = m = first * state.get("m", 0.0) + (1 - first) * g
         state["v"] = v = second * state.get("v", 0.0) + (1 - second) * g * g
+        if self.amsgrad:
+            state["most"] = v = np.maximum(state.get("most", v), v)
         return m / (1 - first**n) / (np.sqrt(v / (1 - second**n)) + self.eps)
 
 

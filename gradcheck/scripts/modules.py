@@ -15,7 +15,6 @@ from gradcheck.engine.layers import LAYERS, Dropout, Held, Layer, Module, Module
 from gradcheck.engine.optimizers import Adam, Optimizer
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE, everything
-from gradcheck.scripts.tensors import read_old_words
 from gradcheck.values import Params, Value
 
 # -- modules ---------------------------------------------------------------------------------------
@@ -259,13 +258,6 @@ def _load(self: Module, state_dict: Params) -> None:
     LOAD(self, state_dict)
 
 
-START = Layer.__init__
-
-
-def start(self: Layer, *args: Value, **named: Value) -> None:
-    START(self, *args, **read_old_words(named))
-
-
 METHODS: Params = {
     **dict.fromkeys(
         ("to", "cpu", "cuda", "float", "double", "half", "share_memory"),
@@ -274,10 +266,8 @@ METHODS: Params = {
     **dict.fromkeys(("add_module", "register_buffer", "register_parameter"), _register),
     "__call__": _call,
     "apply": _apply,
-    **{
-        f"register_{kind}_hook": partialmethod(_register_hook, kind)
-        for kind in ("forward", "forward_pre")
-    },
+    "register_forward_hook": partialmethod(_register_hook, "forward"),
+    "register_forward_pre_hook": partialmethod(_register_hook, "forward_pre"),
     **{name: lambda self, _list=listed: iter(_list(self)) for name, listed in LISTS.items()},
     "_modules": property(
         lambda self: {n: v for n, v in vars(self).items() if isinstance(v, Module)}

@@ -41,7 +41,7 @@ from gradcheck.values import Params, Value
 from gradcheck.verdict.consult import VERDICTS
 from gradcheck.verdict.passes import BackwardPass, JudgedPass, judge_pass
 
-LIBRARY = "torch"
+LIBRARY, PYTORCH = "torch", "2.13.0"  # whose names and numbers are meant
 VARIABLE = {"Variable": tensors.make_variable}
 PARTS = ("activation", "container", "conv", "linear", "loss", "module", "normalization", "rnn")
 INIT = {name[:-1]: getattr(init, name) for name in dir(init) if name.endswith(("l_", "m_"))}
@@ -78,7 +78,7 @@ MODULES: Mapping[str, tuple[str, Params]] = {
 METHODS: tuple[tuple[type, Params], ...] = (
     (Tensor, tensors.METHODS),
     (Module, modules.METHODS),
-    (Layer, {"__init__": modules.start}),
+    (Layer, {"__init__": tensors.spell_as_pytorch(Layer.__init__)}),
     (Optimizer, modules.OPTIMIZERS),
     (Context, {"saved_variables": Context.saved_tensors}),
 )
@@ -132,7 +132,7 @@ def install() -> None:
         parent, _, name = path.rpartition(".")
         if parent:
             sys.modules[parent].__dict__[name] = sys.modules[path]
-    sys.modules[LIBRARY].__dict__["__version__"] = version("gradcheck")
+    sys.modules[LIBRARY].__dict__["__version__"] = f"{PYTORCH}+gradcheck.{version('gradcheck')}"
 
 
 def _explain_missing(owner: str, name: str, names: Iterable[str]) -> str:

@@ -21,7 +21,7 @@ from gradcheck.ops import TABLE
 from gradcheck.ops.arithmetic import COMPARISONS
 from gradcheck.ops.pytorch import find_pytorchs
 from gradcheck.ops.row import respell
-from gradcheck.ops.shapes import as_tuple
+from gradcheck.ops.shapes import as_tuple, meshgrid
 from gradcheck.values import FLOAT, Array, Params, Routine, Value
 
 KINDS = {
@@ -170,14 +170,14 @@ AHEAD = (
 """Arguments that PyTorch has a name for and that come first, in their order."""
 
 
-def read_old_words(named: Params) -> Params:
+def _read_old_words(named: Params) -> Params:
     """Today's `reduction=` for `size_average=` and `reduce=`, at which PyTorch only warns."""
     average, each = named.get("size_average"), named.get("reduce")
-    if named.get("reduction") == "elementwise_mean" or bool in (type(average), type(each)):
-        word = "none" if each is False else "sum" if average is False else "mean"
-        kept = {k: v for k, v in named.items() if k not in ("size_average", "reduce")}
-        return kept | {"reduction": word}
-    return named
+    if named.get("reduction") != "elementwise_mean" and bool not in (type(average), type(each)):
+        return named
+    word = "none" if each is False else "sum" if average is False else "mean"
+    kept = {k: v for k, v in named.items() if k not in ("size_average", "reduce")}
+    return kept | {"reduction": word}
 
 
 def spell_as_pytorch(given: Value) -> Value:
@@ -188,7 +188,7 @@ def spell_as_pytorch(given: Value) -> Value:
     @wraps(given)
     def call(*args: Value, out: Value = None, **named: Value) -> Value:
         ahead = [named.pop(name) for name in AHEAD if name in named] if named else ()
-        made = given(*args, *ahead, **read_old_words(named))
+        made = given(*args, *ahead, **_read_old_words(named))
         if out is not None and made.requires_grad:
             raise RuntimeError(f"{given.__name__}(): {OUT}")
         return made if out is None else copy_(out, made)
@@ -325,6 +325,7 @@ TORCH: dict[str, Value] = {
     "inf": inf,
     "is_tensor": lambda x: isinstance(x, Tensor),
     "load": load,
+    "meshgrid": partial(meshgrid, indexing="ij"),
     "nan": nan,
     "normal": draw_normal,
     "numel": lambda x: int(np.size(unwrap(x))),
@@ -335,6 +336,7 @@ TORCH: dict[str, Value] = {
     ),
     "set_printoptions": lambda **named: None,
     "tensor": tensor,
+    "zero_": lambda x: x.zero_(),
     **{f"{name}Tensor": partial(_make_typed, DTYPES[kind]) for name, kind in TYPED.items()},
     "addmm": lambda x, a, b, beta=1, alpha=1: beta * x + alpha * (a @ b),
     "finfo": lambda dtype=None: np.finfo(as_dtype(dtype) or FLOAT),
