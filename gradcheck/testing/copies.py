@@ -18,7 +18,7 @@ import numpy as np
 
 from gradcheck.language.kinds import KINDS
 from gradcheck.opinions.limits import EPSILON
-from gradcheck.values import Params, Routine, Value
+from gradcheck.values import Array, Params, Routine, Value
 
 DEEP = 16  # objects inside objects that are looked into for what they keep
 MOST = 1000  # parts of a container that is copied
@@ -45,13 +45,6 @@ def _has_attributes(thing: Value) -> bool:
 
 def read_holder(thing: Value) -> Value:
     return vars(thing) if _has_attributes(thing) else thing
-
-
-def _list_held(holder: Value) -> Iterator[tuple[Value, Value]]:
-    if isinstance(holder, dict):
-        yield from holder.items()
-    elif isinstance(holder, list | tuple):
-        yield from enumerate(holder)
 
 
 def _read_cell(cell: CellType) -> Value:
@@ -88,24 +81,16 @@ class Kept:
     def has_changed(self) -> bool:
         return not all(_is_same(*saved) for saved in self._saved)
 
-    def find_places(self, container: Value) -> dict[Value, list[tuple[Value, Value]]]:
-        """Where each array of a container lies that is none of those kept; nothing where not all.
+    def list_held(self) -> Iterator[tuple[Value, Value, Array]]:
+        """Every array that an object, a dict or a list among them holds: what holds it, and how."""
+        for thing in self._seen.values():
+            holder = read_holder(thing)
+            listed = enumerate(holder) if isinstance(holder, list) else ()
+            held = holder.items() if isinstance(holder, dict) else listed
+            yield from ((thing, name, v) for name, v in held if isinstance(v, np.ndarray))
 
-        By the names of attributes where these tell them apart, else as the container has them.
-        """
-        if id(container) in self._seen or not isinstance(container, dict | list | tuple):
-            return {}
-        every = [
-            (thing, name, value)
-            for thing in self._seen.values()
-            for name, value in _list_held(read_holder(thing))
-            if isinstance(value, np.ndarray)
-        ]
-        found = {k: [e[:2] for e in every if e[2] is a] for k, a in _list_held(container)}
-        if not all(found.values()):
-            return {}
-        named = {places[0][1]: places for places in found.values()}
-        return found if isinstance(container, dict) or len(named) < len(found) else named
+    def has(self, thing: Value) -> bool:
+        return id(thing) in self._seen
 
     def _look(self, thing: Value, depth: int) -> None:
         if depth > DEEP or id(thing) in self._seen or thing is None:

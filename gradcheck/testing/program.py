@@ -321,8 +321,14 @@ def find_weights(owner: Value, held: Value, left: Value, kept: Kept) -> Weights:
         name = next((n for n, v in getattr(owner, "__dict__", {}).items() if v is given), "")
         place = given if callable(given) else lambda: getattr(owner, name) if name else given
         first = place()
-        if (given is held or not callable(given)) and (places := kept.find_places(first)):
-            return (lambda: _Scattered(places)), tuple(places)
+        listed = is_tree(first) and not kept.has(first)
+        if listed and first and (given is held or not callable(given)):
+            every, each = list(kept.list_held()), _list_children(first)
+            places = {k: [(t, n) for t, n, v in every if v is a] for k, a in each.items()}
+            if all(places.values()):
+                named = {found[0][1]: found for found in places.values()}
+                places = named if type(first) is not dict and len(named) == len(places) else places
+                return (lambda: _Scattered(places)), tuple(places)
         return place, tuple(first) if isinstance(first, dict) else ()
 
     held, left = ([each] if isinstance(each, str | np.ndarray) else each for each in (held, left))
