@@ -194,6 +194,8 @@ class Parser(Calls):
             return self.combine(left, ast.MatMult(), ones, start)
         if token.kind == "number" and not (indicator or self.is_coefficient()):
             raise self.fault(token, *NUMBER_BEHIND)
+        if token.text in "xX" and read_number(left) is not None and self.stands_for_times():
+            return self.combine(left, ast.Mult(), self.factor(PRODUCT + 1), start)
         constant = token.text == "[" and isinstance(left, ast.Constant)
         if constant and self.look(-1).kind == "number" and self.holds_index():
             cure = "write round brackets to group"
@@ -209,6 +211,16 @@ class Parser(Calls):
                 said = "factors side by side are multiplied entry by entry"
                 self.note(f"{said}; a matrix product is written @")
         return product
+
+    def stands_for_times(self) -> bool:
+        """Whether an x is a sign, as in `1.2 x 10^3`; it is gone then."""
+        text = self.look().text
+        ten = self.sees("10", ahead=1) and self.sees("^", ahead=2)
+        if not ten or self.doubt(usual=text in self.words.names):
+            return False
+        self.note(f"{text} between a number and a power of ten is read as *")
+        self.at += 1
+        return True
 
     def is_coefficient(self) -> bool:
         """Whether a number begins a factor of its own: ln(2)2^x, cos(x)2x, x 2^(x - 1)."""

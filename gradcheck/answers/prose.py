@@ -66,7 +66,7 @@ def make_point(names: frozenset[str]) -> re.Pattern[str]:
     named += rf"(?:(?:, and|,|and) {named})*"
     return re.compile(
         rf"(?<!\S)(?:(?P<open>\( )?(?:evaluated )?(?:{'|'.join(AT_POINT)}) "
-        rf"(?:(?:the )?(?:given )?point )?(?:{named}|{PLACES})(?(open)\) )|{named}(?=: )"
+        rf"(?:(?:the )?(?:given )?point )?(?:{named}|{PLACES})(?(open)\) )|(?:, )?{named}(?=: |=> )"
         rf"|(?:\|\)? |(?<=\] ))_ \{{ (?:{named}|{PLACES}|{PLACE})\}} )"
         rf"(?:, )?(?P<sign>(?:{'|'.join(IS)}|=) )?",
         re.IGNORECASE,
@@ -176,7 +176,7 @@ class Prose:
     def goes_on_with(self, after: Tokens) -> bool:
         """Whether a number goes on with a token: `x = 2x`, `x = 2 + 3`."""
         word = bool(after) and after[0].kind == "word" and self.words.meaning(after[0].text) is None
-        return bool(after) and not word and after[0].text not in {*ENDS, *",;.", "\n"}
+        return bool(after) and not word and after[0].text not in {*ENDS, *",;.", "\n", "=>"}
 
     def trim_words(self, tokens: list[Token]) -> list[Token]:
         """A stretch without the words and asides at its ends, which say nothing."""
