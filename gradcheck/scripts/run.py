@@ -45,7 +45,6 @@ LIBRARY, PYTORCH = "torch", "2.13.0"  # whose names and numbers are meant
 VARIABLE = {"Variable": tensors.make_variable}
 PARTS = ("activation", "container", "conv", "linear", "loss", "module", "normalization", "rnn")
 INIT = {name[:-1]: getattr(init, name) for name in dir(init) if name.endswith(("l_", "m_"))}
-NO_MPS: Params = {"is_available": lambda: False, "is_built": lambda: False}
 MODULES: Mapping[str, tuple[str, Params]] = {
     "torch": ("gradcheck", tensors.TORCH),
     "torch.nn": ("gradcheck.nn", modules.NN),
@@ -70,7 +69,7 @@ MODULES: Mapping[str, tuple[str, Params]] = {
     "torch.utils.data": ("", modules.DATA),
     "torch.cuda": ("", tensors.CUDA),
     "torch.backends": ("", {}),
-    "torch.backends.mps": ("", NO_MPS),
+    "torch.backends.mps": ("", dict.fromkeys(("is_available", "is_built"), lambda: False)),
     "torch.backends.cudnn": ("", {"deterministic": True, "benchmark": False}),
     "torch.accelerator": ("", tensors.CUDA),
 }
@@ -89,6 +88,7 @@ INSTEAD: Mapping[str, str] = {
         ("register_full_backward_hook", "register_backward_hook"),
         "`y.register_hook(print)` shows what comes back to the value `y` of a layer",
     ),
+    "resize_as_": "write `zeros_like(x)`",
     "distributions": "write the log-density as a formula; `randn`, `rand`, `multinomial` draw",
     **dict.fromkeys(
         ("Transformer", "TransformerEncoder", "TransformerEncoderLayer", "MultiheadAttention"),

@@ -417,6 +417,7 @@ METHODS: Params = {
     "is_cuda": property(lambda self: False),
     "is_contiguous": lambda self: True,
     "masked_fill_": lambda self, mask, value: copy_(self, self.masked_fill(mask, value)),
+    "new": lambda self, *given, **silent: _make_typed(self.dtype, *given),
     "ndimension": lambda self: self.ndim,
     "nelement": lambda self: self.numel(),
     "normal_": _make_filler(lambda rng, shape, mean=0.0, std=1.0: rng.normal(mean, std, shape)),
