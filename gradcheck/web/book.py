@@ -26,6 +26,8 @@ from gradcheck.problem import Problem, ProblemSet
 from gradcheck.problem.draw import draw_of
 from gradcheck.problem.record import Part
 
+LEVELS = ("verdict", "class", "place", "full")
+
 
 @dataclass(frozen=True)
 class Attempt:
@@ -98,8 +100,8 @@ def run_in_thread(
 class Book:
     """A ledger in a directory, or in memory; SQLite wants one thread, and has it."""
 
-    def __init__(self, directory: Path | None) -> None:
-        self.path = directory / NAME if directory else None
+    def __init__(self, directory: Path | None, feedback: str = LEVELS[-1]) -> None:
+        self.path, self.feedback = directory / NAME if directory else None, feedback
         self.thread = ThreadPoolExecutor(1, "ledger")
 
     @run_in_thread
@@ -116,7 +118,8 @@ class Book:
                 self.missing.append((id, part.name, number))
         title = next((s.title for s, _ in course.sets if s.title), "")
         self.ledger.know("title", self.ledger.fact("title") or title)
-        self.ledger.know("feedback", self.ledger.feedback())
+        least = min(self.ledger.feedback(), self.feedback, key=LEVELS.index)
+        self.ledger.know("feedback", least)  # no report tells more than a page may
         self.ledger.know("complete", "yes")
         self.ledger.save()
 

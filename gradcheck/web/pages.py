@@ -18,6 +18,7 @@ from gradcheck.problem.record import Part
 from gradcheck.report.judgements import format_mistake, restrict
 from gradcheck.report.pages import load_templates
 from gradcheck.web import work
+from gradcheck.web.book import LEVELS
 from gradcheck.web.drawing import plot
 from gradcheck.web.guard import (
     admit,
@@ -28,7 +29,7 @@ from gradcheck.web.guard import (
     read_answer,
     read_student,
 )
-from gradcheck.web.practice import LEVELS, find_made, name_like, name_next
+from gradcheck.web.practice import find_made, name_like, name_next
 
 GUESS = 1.0  # seconds that a wrong code takes: none is to be guessed
 FULL = LEVELS.index("full")

@@ -25,7 +25,6 @@ NEXT = re.compile(r"next\.([a-z-]{1,60})\.(\d{1,4})")
 SHOWN = frozenset(m for rule in RULES for kind in rule.kinds for m in (*kind.mistakes, *kind.also))
 """Mistakes for which the next problem can be made."""
 MOST = 1_000  # pictures, and problems that were made, that are remembered
-LEVELS = ("verdict", "class", "place", "full")
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Practice:
     drawings: dict[tuple[str, Draw], Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.book = Book(self.settings.directory)
+        self.book = Book(self.settings.directory, self.settings.feedback)
 
     async def open(self) -> None:
         await self.book.open(self.course)

@@ -13,6 +13,7 @@ import uvicorn
 import yaml
 from starlette.responses import PlainTextResponse
 
+from gradcheck.batch.ledger import Ledger
 from gradcheck.batch.roster import NoName, Roster, read_roster
 from gradcheck.web.guard import CODES, TERM, Guard, Patient, admit, hand_out
 from tests.support.practising import RIGHT, WRONG, attempted, served
@@ -219,20 +220,19 @@ def test_nobody_is_somebody_else(roster, name, code):
 
 def test_answers_are_kept_under_a_name_with_its_code(roster, tmp_path):
     """A name alone is refused, and so is a cookie from before there were codes."""
-    with served(tmp_path) as client:
-        client.post("/name", data={"name": "bob"})
-        stolen = client.cookies["gradcheck_name"]
+    with served(tmp_path) as before:
+        before.post("/name", data={"name": "bob"})
     with served(tmp_path, roster=roster) as client:
         assert 'name="code"' in client.get("/").text
-        client.cookies.set("gradcheck_name", stolen)
+        client.cookies.update(before.cookies)
         assert "You are <b>" not in client.get("/").text
         refused = client.post("/name", data={"name": "ada", "code": "guess"})
         assert (refused.status_code, "do not belong together" in refused.text) == (400, True)
         client.post("/p/cubic", data={"part": "x", "answer": RIGHT})
         client.post("/name", data={"name": "ada", "code": code_of(tmp_path, "ada")})
         client.post("/p/cubic", data={"part": "x", "answer": RIGHT})
-        assert "You are <b>" in client.get("/").text
-    with served(tmp_path, roster=Roster()) as left:  # she is no longer in the course
+    with served(tmp_path, roster=Roster(), feedback="class") as left:  # she is not in the course
         left.cookies.update(client.cookies)
         assert "You are <b>" not in left.get("/").text
     assert [(who, verdict) for who, _, _, verdict in attempted(tmp_path)] == [("ada", "right")]
+    assert Ledger(tmp_path / "results.sqlite").feedback() == "class", "reports tell no more"
