@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from gradcheck.answers import Formula, echo
-from gradcheck.answers.tree import PRODUCT, bracket, read_number
+from gradcheck.answers.tree import PRODUCT, Shapes, bracket, is_turned, read_number
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.diagnosis.patterns import fill
 from gradcheck.errors import TextError
@@ -32,7 +33,7 @@ from gradcheck.grading.formula import (
 from gradcheck.grading.judgement import FAILURES, compare_answer
 from gradcheck.grading.key import Key
 from gradcheck.language.program import parse_python
-from gradcheck.mistakes.whole_answer import SLIPS
+from gradcheck.mistakes.whole_answer import OF_MATRICES, SLIPS
 from gradcheck.problem.record import Part
 from gradcheck.values import Array, Routine, Value
 
@@ -56,6 +57,7 @@ KINDS = (
     "rounding", "sign", "number", "function", "letter", "too much", "bracket", "missing", "ratio",
     "value", "square", "factor",
 )  # fmt: skip
+TURNS = 24  # changes of a formula of arrays that are tried
 SAME = 1e-9  # relative: values are floats, worked back through a few operations
 SIMPLE = 60  # numbers that are due have no larger numerator or denominator
 OF_A_TERM = frozenset({"sign", "too much", "missing", "ratio", "factor"})
@@ -287,17 +289,19 @@ def _is_same(a: Array, b: Value) -> bool:
 def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
     """The diagnosis of a typed formula that one change makes right; None where none does.
 
-    Of single numbers only. Where several changes do, the likeliest is named; its place is in the
-    answer.
+    Where several changes do, the likeliest is named; its place is in the answer.
     """
     try:
         search = PieceSearch(key, part, formula)
         alone = read_number(search.body) is not None  # typed as a text or as a number
         near = find_changes(key, search, ()) if search.points and not alone else []
+        if key.run is None and not search.points:
+            shapes = {name: entry.shape for name, entry in key.scope.inputs.items()}
+            near = [*islice(list_changes_of_arrays(search.body, Shapes(shapes)), TURNS)]
     except FAILURES:
         return None
     for kind, node, new in near:
-        if new is None or (kind != "rounding" and search.is_short):
+        if new is None or (search.points and kind != "rounding" and search.is_short):
             continue
         tree = ast.fix_missing_locations(fill(formula.tree, {}, {id(node): new}))
         with suppress(TextError, *FAILURES):
@@ -305,6 +309,25 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
             if compare_answer(key, part.name, ready).outcome.kind == "equal":
                 return _diagnose(formula, kind, node, new)
     return None
+
+
+def list_changes_of_arrays(body: ast.expr, sizes: Shapes) -> Iterator[Replacement]:
+    """Another transpose, another sign, a product of matrices for one of entries."""
+    for node in ast.walk(body):
+        match node:
+            case ast.Name() | ast.Call() | ast.Attribute() if len(sizes.of(node) or ()) > 1:
+                yield Replacement("transposed", node, _turn(node))
+            case ast.BinOp(left, ast.Add() | ast.Sub() as op, right):
+                other = ast.Sub() if isinstance(op, ast.Add) else ast.Add()
+                yield Replacement("sign", node, ast.BinOp(left, other, right))
+            case ast.BinOp(left, ast.Mult(), right):
+                for a, b in ((left, right), (_turn(left), right), (left, _turn(right))):
+                    kind = "elementwise-for-matmul" if (a, b) == (left, right) else "transposed"
+                    yield Replacement(kind, node, ast.BinOp(a, ast.MatMult(), b))
+
+
+def _turn(node: ast.expr) -> ast.expr:
+    return node.value if is_turned(node) else ast.Attribute(node, "T", ast.Load())
 
 
 def _diagnose(formula: Formula, kind: str, node: ast.expr, new: ast.expr) -> Diagnosis:
@@ -319,7 +342,7 @@ def _diagnose(formula: Formula, kind: str, node: ast.expr, new: ast.expr) -> Dia
     text = formula.text[start:end].lstrip(" )]}")  # between two terms, what closes the first one
     now = now if "**" in formula.text else now.replace("**", "^")
     cure = f"with `{now}` for `{text}`" if now else f"without `{text}`"
-    row = SLIPS["number" if kind == "rounding" else kind]
+    row = (SLIPS | OF_MATRICES)["number" if kind == "rounding" else kind]
     texts = {"cure": cure, "text": text}
     return Diagnosis("unique", (Hypothesis(row, (end - len(text), end), texts=texts),))
 

@@ -5,6 +5,7 @@ otherwise: by the answer's slope or sum, by third derivatives.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -166,3 +167,8 @@ SLIPS: dict[str, Mistake] = {
 SLIPS["missing"] = SLIPS["too much"]
 
 TYPING: list[Mistake] = [brackets_missing, *dict.fromkeys(SLIPS.values())]
+
+OF_MATRICES: dict[str, Mistake] = {
+    id: replace(SLIPS["bracket"], id=id, says="A matrix is off: {cure} it is right.")
+    for id in ("transposed", "elementwise-for-matmul")
+}
