@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gradcheck.answers.cases import COMPARED, IF, by_cases
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, Reading
-from gradcheck.answers.prose import AT_POINT, IS, SIGNS, STRANGE, Prose, Tokens
+from gradcheck.answers.prose import AT_POINT, IS, ROUNDED, SIGNS, STRANGE, Prose, Tokens
 from gradcheck.answers.tokens import (
     DERIVATIVE,
     GREEK,
@@ -43,7 +43,7 @@ DERIVATIVES = as_set("derivative gradient slope ableitung dérivée derivada der
 THEREFORE = as_set("so thus hence therefore get gets obtain yields simplifies becomes")
 """Between two formulas what ⇒ is."""
 REASONS = as_set("since because weil denn")
-OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | THEREFORE | REASONS | {",", ";", "\n"}
+OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | ROUNDED | THEREFORE | REASONS | {*",;\n"}
 """Where none of these is, a text is one formula and words."""
 PARTS = frozenset([",", ";", ":", ".", "\n"])
 STOPPED = re.compile(r"\d+\.")  # a number at the end of a sentence

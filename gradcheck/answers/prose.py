@@ -56,18 +56,22 @@ LONG = 4  # letters: among the words of a remark there is one
 AT_POINT = as_set("at for when where with if bei für mit wenn en pour per")
 IS = as_set("is are equals gives ist lautet est vaut es è é :")
 PLACE = r"(?:(?:[-/]|[\d.]+(?:[eE][-+]?\d+)?|pi|π) )+(?:, \d+ (?=[:)] |\Z))?"
+ROUNDED = as_set("dp d.p. sf s.f. decimal decimals significant")
+"""Behind a number, the digits to which it is rounded."""
 PLACES = rf"\( {PLACE}(?:, {PLACE})+\) "
 
 
 @lru_cache
 def make_point(names: frozenset[str]) -> re.Pattern[str]:
-    """At which point something is said: `at x = 2`, `x = 1, y = 2:`, `|_{x=2} =`."""
+    """At which point something is said: `at x = 2`, `x = 1, y = 2:`, `|_{x=2}`; or how exactly."""
     named = rf"(?:{'|'.join(map(re.escape, names))}) = {PLACE}"
     named += rf"(?:(?:, and|,|and) {named})*"
     return re.compile(
         rf"(?<!\S)(?:(?P<open>\( )?(?:evaluated )?(?:{'|'.join(AT_POINT)}) "
         rf"(?:(?:the )?(?:given )?point )?(?:{named}|{PLACES})(?(open)\) )|(?:, )?{named}(?=: |=> )"
-        rf"|(?:\|\)? |(?<=\] ))_ \{{ (?:{named}|{PLACES}|{PLACE})\}} )"
+        rf"|(?:\|\)? |(?<=\] ))_ \{{ (?:{named}|{PLACES}|{PLACE})\}} "
+        rf"|(?P<aside>\( )?(?:(?:correct |rounded )?to )?\d (?:{'|'.join(ROUNDED)}) "
+        rf"(?:places? |figures? |digits? )?(?(aside)\) ))"
         rf"(?:, )?(?P<sign>(?:{'|'.join(IS)}|=) )?",
         re.IGNORECASE,
     )
@@ -166,7 +170,10 @@ class Prose:
         for match in reversed([*make_point(frozenset(self.words.names)).finditer(text)]):
             start, stop = (text.count(" ", 0, at) for at in match.span())
             sign = stop - 1 if match["sign"] else None
-            if sign is None and self.goes_on_with(tokens[stop : stop + 1]):
+            named = any(
+                t.text in ROUNDED and self.words.meaning(t.text) for t in tokens[start:stop]
+            )
+            if named or (sign is None and self.goes_on_with(tokens[stop : stop + 1])):
                 continue
             self.leave_out(tokens[start : sign or stop])
             kept = [tokens[sign]._replace(kind="op", text="=")] if sign and start else []
