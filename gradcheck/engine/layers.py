@@ -52,17 +52,22 @@ class Module:
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
 
-    def _walk(self, prefix: str, seen: set[int]) -> Iterator[tuple[str, Value]]:
+    _buffers: tuple[str, ...] = ()
+    """Names of tensors that are kept with the parameters and do not learn."""
+
+    def _walk(
+        self, prefix: str, seen: set[int], *, buffers: bool = False
+    ) -> Iterator[tuple[str, Value]]:
         """The parameters and modules inside, each once, with the attributes that lead there."""
         for name, value in vars(self).items():
-            inner = isinstance(value, Module)
-            held = inner or (isinstance(value, Tensor) and value._parameter)
+            inner, kept = isinstance(value, Module), buffers and name in self._buffers
+            held = inner or (isinstance(value, Tensor) and (value._parameter or kept))
             if held and id(value) not in seen:
                 seen.add(id(value))
                 path = f"{prefix}.{name}" if prefix else name
                 yield path, value
                 if inner:
-                    yield from value._walk(path, seen)
+                    yield from value._walk(path, seen, buffers=buffers)
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
         """Every parameter once, with the path of attributes that leads to it."""
@@ -84,8 +89,9 @@ class Module:
         return self
 
     def state_dict(self) -> dict[str, Tensor]:
-        """The parameters by their paths, in the memory in which they are."""
-        return {path: value.detach() for path, value in self.named_parameters()}
+        """The parameters and buffers by their paths, in the memory in which they are."""
+        held = self._walk("", {id(self)}, buffers=True)
+        return {path: value.detach() for path, value in held if isinstance(value, Tensor)}
 
     def load_state_dict(self, state_dict: Mapping[str, Tensor]) -> None:
         """Copy the numbers of a `state_dict`; raises KeyError where the paths are others."""
@@ -207,6 +213,7 @@ class Layer(Module):
             self.chosen["stride"] = self.chosen["kernel_size"]  # windows side by side
         self.writes = bool(bound.arguments["inplace"]) and self.row in IN_PLACE
         held = self.holds(**self.chosen)
+        self._buffers = tuple(name for name in held if name.startswith("running"))
         vars(self).update({k: v for k, v in self.chosen.items() if k not in held})
         seed = bound.arguments.get("seed", 0)
         rng = np.random.default_rng(GENERATOR.seed_layer() if seed is None else seed)

@@ -225,8 +225,13 @@ def _apply(self: Module, function: Callable[[Module], Value]) -> Module:
     return self
 
 
-def _register(self: Module, name: str, value: Value, persistent: bool = True) -> None:
+def _register(self: Module, name: str, value: Value) -> None:
     setattr(self, name, value)
+
+
+def _register_buffer(self: Module, name: str, value: Value, persistent: bool = True) -> None:
+    setattr(self, name, value)
+    self._buffers = (*self._buffers, *([name] * persistent))
 
 
 def _call(self: Module, *args: Value, **named: Value) -> Value:
@@ -263,7 +268,8 @@ METHODS: Params = {
         ("to", "cpu", "cuda", "float", "double", "half", "share_memory"),
         lambda self, *args, **named: self,
     ),
-    **dict.fromkeys(("add_module", "register_buffer", "register_parameter"), _register),
+    **dict.fromkeys(("add_module", "register_parameter"), _register),
+    "register_buffer": _register_buffer,
     "__call__": _call,
     "apply": _apply,
     "register_forward_hook": partialmethod(_register_hook, "forward"),
