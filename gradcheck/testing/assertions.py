@@ -184,8 +184,8 @@ def assert_vjp(
     cache
         Whether the last of what forward gives is a cache: asked for where that cannot be told.
     params, grads
-        The dict or list in which a layer keeps its weights and that in which it leaves their
-        gradients, functions that give them, or names of attributes. Without `grads` backward gives
+        The dict or list in which a layer keeps its weights (or these, listed) and that in which it
+        leaves their gradients, functions that give them, or names. Without `grads` backward gives
         them behind those of its arguments, one each or in a dict.
     pure
         Refuse a backward that writes into its cotangent.
