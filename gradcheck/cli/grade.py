@@ -105,6 +105,8 @@ def grade(problems: Path, answers: tuple[Path, ...], **said: Any) -> None:
     """
     nursery = click.get_current_context().with_resource(closing(Nursery()))
     asked, read = SimpleNamespace(**said), load_sets((problems,))
+    if asked.tls and not asked.scheduler:
+        raise click.UsageError("--tls goes with --scheduler")
     for id in asked.ids:
         check_id(id, [problem.id for each in read for problem in each.problems])
     with _explain_ending(asked.directory), _open_ledger(asked.directory) as ledger:
