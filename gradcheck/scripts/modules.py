@@ -225,10 +225,6 @@ def _apply(self: Module, function: Callable[[Module], Value]) -> Module:
     return self
 
 
-def _register(self: Module, name: str, value: Value) -> None:
-    setattr(self, name, value)
-
-
 def _register_buffer(self: Module, name: str, value: Value, persistent: bool = True) -> None:
     setattr(self, name, value)
     self._buffers = (*self._buffers, *([name] * persistent))
@@ -268,7 +264,7 @@ METHODS: Params = {
         ("to", "cpu", "cuda", "float", "double", "half", "share_memory"),
         lambda self, *args, **named: self,
     ),
-    **dict.fromkeys(("add_module", "register_parameter"), _register),
+    **dict.fromkeys(("add_module", "register_parameter"), partialmethod(setattr)),
     "register_buffer": _register_buffer,
     "__call__": _call,
     "apply": _apply,
