@@ -58,8 +58,8 @@ class Module:
     def _walk(
         self, prefix: str, seen: set[int], *, buffers: bool = False
     ) -> Iterator[tuple[str, Value]]:
-        """The parameters and modules inside, each once, with the attributes that lead there."""
-        for name, value in vars(self).items():
+        """The parameters and modules inside, each once, a module's own parameters first."""
+        for name, value in sorted(vars(self).items(), key=lambda own: isinstance(own[1], Module)):
             inner, kept = isinstance(value, Module), buffers and name in self._buffers
             held = inner or (isinstance(value, Tensor) and (value._parameter or kept))
             if held and id(value) not in seen:
