@@ -85,15 +85,15 @@ class Parser(Calls):
         axes = len(self.shape(body) or ())  # of x_i^T S, a row of the answer
         lacking = max(len(due or ()) - axes - len(self.lengths), 0)
         free = sorted([*self.lengths, *[k for k in "ijklmn" if k not in self.lengths][:lacking]])
-        if named and self.lengths.keys() <= {*named[1]}:
+        if self.reading.single or len(due or ()) not in (0, len(free) + axes):
+            raise self.fault(self.tokens[0], "is this a sum over an index?", "write it with ∑")
+        if named and len(named[1]) == len(free) and self.lengths.keys() <= {*named[1]}:
             free = [*named[1]]
         elif due:
             lengths = self.lengths
             orders = [free, [*lengths], *map(list, permutations(free))]
             fits = (o for o in orders if all(map(lambda k, n: lengths.get(k, n) == n, o, due)))
             free = next(fits, free)
-        if self.reading.single or len(due or ()) not in (0, len(free) + axes):
-            raise self.fault(self.tokens[0], "is this a sum over an index?", "write it with ∑")
         self.count(zip(free, due or (), strict=False), self.tokens[0])
         for letter in reversed(free):
             body = self.for_each(body, letter)
