@@ -151,7 +151,7 @@ def test_a_layer_with_its_weights():
     found = assert_vjp(it.forward, it.backward, X, params=it.params, grads=lambda: it.grads)
     assert set(found.verdicts[0].parts) == {"x", "W", "b", "mean"}
     assert assert_vjp(it.times, it.times_back, X, params=["w"], grads=["dw"])
-    far, dw = [[[[[[it]]]]]], lambda: it.dw  # what is handed over is found where it is held
+    far, dw = [[[[[[it]]]]]], lambda: it.dw  # however deep it lies, it is found
     deep = lambda x: 1 * far[0][0][0][0][0][0].times(x)
     assert set(assert_vjp(deep, it.times_back, X, params=it.w, grads=dw).case.wrt) == {"x", "w"}
     assert assert_vjp(it.forward, it.backward, X)
