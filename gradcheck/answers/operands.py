@@ -317,14 +317,15 @@ class Operands:
         return self.node(make_constant(text), token.start)
 
     def endless(self, digits: str, start: int) -> ast.expr:
-        """A number whose decimals go on: a fraction, or the decimal in the middle."""
-        value = extend(digits)
-        node: ast.expr = ast.Constant(value)  # type: ignore[arg-type]
+        """A number whose decimals go on: in a formula a fraction, if a digit repeats."""
+        alone = self.look().kind == "end" and all(
+            t.text in "+-" for t in self.tokens[: self.at - 1]
+        )
+        value = extend(digits, alone)
+        node: ast.expr = ast.Constant(value if "." in digits else int(value))  # type: ignore[arg-type]
         if 10**DIGITS % value.denominator:
             above, below = map(ast.Constant, value.as_integer_ratio())
             node = ast.BinOp(self.node(above, start), ast.Div(), self.node(below, start))
-        elif "." not in digits:
-            node = make_constant(digits)
         node.digits = digits  # type: ignore[attr-defined]
         self.note(f"{digits}{GOES_ON} is read as {echo(node)}")
         return self.node(node, start)

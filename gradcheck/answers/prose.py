@@ -170,9 +170,7 @@ class Prose:
         for match in reversed([*make_point(frozenset(self.words.names)).finditer(text)]):
             start, stop = (text.count(" ", 0, at) for at in match.span())
             sign = stop - 1 if match["sign"] else None
-            named = any(
-                t.text in ROUNDED and self.words.meaning(t.text) for t in tokens[start:stop]
-            )
+            named = [t for t in tokens[start:stop] if t.text in ROUNDED and self.letter(t) in "dk"]
             if named or (sign is None and self.goes_on_with(tokens[stop : stop + 1])):
                 continue
             self.leave_out(tokens[start : sign or stop])

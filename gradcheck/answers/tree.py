@@ -105,12 +105,12 @@ def make_constant(digits: str) -> ast.Constant:
     return node
 
 
-def extend(digits: str) -> Fraction:
-    """What decimals that go on are of: a third of 0.33, some 2.7185 of 2.718."""
-    decimals = digits.partition(".")[2]
-    repeats = decimals and decimals[-2:] == 2 * decimals[-1]
-    more = Fraction(int(decimals[-1]), 9) if repeats else Fraction(bool(decimals), 2)
-    return Fraction(digits) + more * Fraction(1, 10 ** len(decimals))
+def extend(digits: str, alone: bool) -> Fraction:
+    """What decimals that go on are of: a third of 0.33, some 2.7185 of 2.718; alone 0.335."""
+    mantissa = digits.lower().partition("e")[0]
+    repeats = not alone and mantissa[-2:] == 2 * mantissa[-1]
+    halves = Fraction(2 * int(mantissa[-1]), 9) if repeats else 1
+    return Fraction(digits) + halves * (find_half_unit(make_constant(digits)) or 0)
 
 
 def find_half_unit(node: ast.expr) -> Fraction | None:

@@ -14,6 +14,7 @@ point; numbers speak for the given point alone.
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -169,7 +170,7 @@ def find_broken(key: Key, part: Part, formula: Formula) -> Broken | None:
     """
     before: WorkingStep | None = None
     due: Sequence[At] = key.due(part.name)
-    varied, taken = True, False
+    varied, rounded, taken = True, Fraction(0), False
     for step in formula.steps:
         if step.tree is None:
             continue
@@ -178,17 +179,18 @@ def find_broken(key: Key, part: Part, formula: Formula) -> Broken | None:
             if before is None and _is_the_function(key, values):
                 continue
             varies = open_ or ready.varies(key.scope)
+            half = formula.piece(step.tree).half_unit or Fraction(0)
             if varies and varied:
                 found = compare(values, due)
-            else:  # 2/3 = 0.667
-                noise, half = key.noise(part.name), formula.piece(step.tree).half_unit
-                halves = np.full(noise.shape, half, dtype=object)
+            else:  # 2/3 = 0.667 = 2/3
+                noise = key.noise(part.name)
+                halves = np.full(noise.shape, max(half, rounded) or None, dtype=object)
                 found = compare_numbers(values[0], halves, due[0], noise)
             if found.kind in PROVEN:
                 return Broken(step, before, not open_, taken)
         except FAILURES:
             continue
-        before, due, varied, taken = step, values, varies, not open_
+        before, due, varied, rounded, taken = step, values, varies, half, not open_
     return None
 
 
