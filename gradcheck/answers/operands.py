@@ -77,10 +77,12 @@ UNTAKEN = "derivative"  # the name of a derivative in a step of working that is 
 OPERATOR = re.compile(r"(?P<frac>\\frac \{ )?[d∂] (?(frac)\} \{|/) (?:d(\w*)|∂ (\w+)) (?(frac)\} )")
 """`d/dx`, `∂/∂x` or `\\frac{d}{dx}`."""
 INDEXED = re.compile(
-    r"(?:_([a-z]+) |_ \{ ([a-z](?: , [a-z])*) (?:(!=|<=?|>=?) ([a-z]) |[=∈] [^{}]*)?\} )?"
-    r"(?:\^ (?:\{ [^{}]*\} |\S+ ))?"
+    r"(?:_([a-z]+) |_ \{ ([a-z](?: , [a-z])*) (?:(!=|<=?|>=?) ([a-z]) |= ([^{}]*)|∈ [^{}]*)?\} )?"
+    r"(?:\^ (\{ [^{}]*\} |\S+ ))?"
 )
 """What stands below and above a sum sign: `i`, `i=1`, `i, j`, `j != i`."""
+EVERY = re.compile(r"(?:1 )?;(?:[^\W\d]\w*|[^-+\d]*)|0 ;(?:[^\W\d]\w* - 1)?")
+"""From where to where a sum goes over all values of its index."""
 
 DECIMAL = re.compile(r"(\d+),(\d+)(?:e-?\d+|\.\.\.)?")
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
@@ -575,26 +577,27 @@ class Operands:
         """`∑_{i=1}^n x_i y_i`: over the values of an index, or over the entries of what follows."""
         sign, outside = self.step(), self.lengths
         found, self.lengths = self.find(INDEXED), {}
-        inner, only = self.factor(PRODUCT), ""
-        below = (found and (found[1] or found[2])) or next(iter(self.lengths), "")
-        letters, shape = below.replace(" , ", ""), self.shape(inner)
-        if found and found[3]:
-            only = f" if {letters} {found[3]} {found[4]}"
-            self.count([(found[4], self.lengths.get(letters, 0))], sign)
-        if letters and self.lengths.keys() >= {*letters}:
+        assert found is not None  # nothing at all fits, too
+        one, many, relation, other, first, last = found.groups("")
+        inner = self.factor(PRODUCT)
+        letters = one or many.replace(" , ", "") or next(iter(self.lengths), "")
+        shape = self.shape(inner)
+        n = self.lengths.get(letters, (shape or (0,))[0])
+        only = f" if {letters} {relation} {other}" if relation else ""
+        self.count([(other, self.lengths.get(letters, 0))] if relation else (), sign)
+        bounds = f"{first};{last.strip('{} ')}"
+        every = bounds in (f"1 ;{n}", f";{n}", f"0 ;{n - 1}") or EVERY.fullmatch(bounds)
+        if every and letters and self.lengths.keys() >= {*letters}:
             for letter in reversed(letters):
-                axis = (
-                    []
-                    if self.shape(inner) == ()
-                    else [ast.keyword("axis", self.whole_number(0, sign.start))]
-                )
                 each = self.for_each(inner, letter, only)
-                inner = self.apply("sum", [each], sign.start, *axis)
-        elif only or (shape is not None and len(shape) != 1 and (letters or not shape)):
+                axis = ast.keyword("axis", self.whole_number(0, sign.start))
+                axes = [axis] * (self.shape(inner) != ())
+                inner = self.apply("sum", [each], sign.start, *axes)
+        elif every and not only and (shape is None or len(shape) == 1 or (shape and not letters)):
+            inner = self.apply("sum", [inner], sign.start)
+        else:
             cure = "write sum(...) with its axis, or einsum('ij,j->i', A, x)"
             raise self.fault(sign, "this sum over indices is not read", cure)
-        else:
-            inner = self.apply("sum", [inner], sign.start)
         self.count(outside.items(), sign)
         self.note(self.text(sign.start), inner)
         return inner
