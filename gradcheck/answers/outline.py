@@ -69,6 +69,9 @@ PRIME = re.compile(r"(?:\^?(?:'|\{'+\}))+")
 NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?:\|_\S+)?")
 SLOPE = r"\\frac \{{ (?:d ?|∂ ){1} \}} \{{ (?:d ?|∂ ){0} \}} |(?:d ?|∂ ){1} / (?:d ?|∂ ){0} "
 GRADIENT = SLOPE.replace("{1}", r"\w+") + r"|{0} \. grad |grad_{0} "
+PARTIAL = re.compile(
+    r"(?:[∂d]\w*/[∂d](\w+)|\\frac\{[∂d]\w*\}\{[∂d](\w+)\}|[A-Za-z]_?(\w+))(?:\(.*\))?"
+)
 RATIO = re.compile(r"(?:\bd|∂).*(?:/|\} \{) (?:d\w|∂)")
 DEFINED = re.compile(
     r"[^\W\d]\w*(?:'|\^\d)?(?:\([^\W\d]\w*(?:,[^\W\d]\w*)*\))?|d[^\W\d]\w*/d[^\W\d]\w*"
@@ -509,8 +512,16 @@ class Outline(Prose):
         return tree is not None and aside.untaken is not None
 
     def read_steps(self, steps: list[tuple[str, list[Token], bool]]) -> ast.expr:
-        """The tree of the last step; the others are kept, but for those of another name."""
-        due = next((label for label, *_ in reversed(steps) if label), "")
+        """The tree of the last step; the others are kept, but for those of another name.
+
+        Of several partial derivatives it is the one that is asked for.
+        """
+        by = {label: self.differentiates_by(label) for label, *_ in reversed(steps) if label}
+        due = next(iter(by), "")
+        if by.get(due, "") not in ("", self.reading.by):
+            due = next((label for label in by if by[label] == self.reading.by), due)
+        while steps[-1][0] not in ("", due):
+            self.leave_out(steps.pop()[1])
         lines = [t.start for t in self.tokens if t.kind == "line"]
         tree: ast.expr | None = None
         for k, (label, tokens, chained) in enumerate(steps, 1 - len(steps)):
@@ -531,6 +542,12 @@ class Outline(Prose):
             self.steps.append(WorkingStep(tree, start, end, line, label, fault, linked))
         assert tree is not None
         return tree
+
+    def differentiates_by(self, label: str) -> str:
+        """The name of the problem by which a label differentiates; empty of any other."""
+        found = PARTIAL.fullmatch(label)
+        name = found[found.lastindex or 0] if found else ""
+        return name if name in self.words.names else ""
 
 
 def read_rows(reading: Reading, tokens: Tokens) -> ast.expr | None:
