@@ -11,7 +11,6 @@ the usual reading is taken and the place kept among the `doubts`, to be read aga
 
 import ast
 import re
-from itertools import permutations
 
 from gradcheck.answers.calls import Calls
 from gradcheck.answers.operands import DEPTH, DUE, NEVER, NUMBER_BEHIND, as_list
@@ -64,7 +63,7 @@ NO_SUM = frozenset([",", ":", "shape", "size", "argmax", "argmin", "argsort"])
 
 
 class Parser(Calls):
-    free = False
+    free, bound = False, ""
 
     def whole(self) -> ast.expr:
         if len(self.tokens) == 4:
@@ -80,23 +79,22 @@ class Parser(Calls):
         return self.for_every_entry(body) if self.free else body
 
     def for_every_entry(self, body: ast.expr) -> ast.expr:
-        """The array of such entries: in the order of ∂L/∂W_ji, or else as fits what is due."""
-        named, due = DUE.search(self.typed), self.shapes.get(self.reading.by)
-        axes = len(self.shape(body) or ())  # of x_i^T S, a row of the answer
-        lacking = max(len(due or ()) - axes - len(self.lengths), 0)
-        free = sorted([*self.lengths, *[k for k in "ijklmn" if k not in self.lengths][:lacking]])
-        if self.reading.single or len(due or ()) not in (0, len(free) + axes):
-            raise self.fault(self.tokens[0], "is this a sum over an index?", "write it with ∑")
-        if named and len(named[1]) == len(free) and self.lengths.keys() <= {*named[1]}:
-            free = [*named[1]]
-        elif due:
-            lengths = self.lengths
-            orders = [free, [*lengths], *map(list, permutations(free))]
-            fits = (o for o in orders if all(map(lambda k, n: lengths.get(k, n) == n, o, due)))
-            free = next(fits, free)
-        self.count(zip(free, due or (), strict=False), self.tokens[0])
-        for letter in reversed(free):
+        """The array of such entries, by the letters of its left side: `∂L/∂W_ji =`, `δ_i =`.
+
+        Without one only `p_i - y_i` is read, as p - y: of a matrix nobody knows what is a row.
+        """
+        named, due = DUE.search(self.typed), self.shapes.get(self.reading.by) or ()
+        bound = self.bound or (named[1] if named else "")
+        fits = self.lengths.keys() <= {*bound} and len(due) in (0, len(bound)) and not self.single
+        self.count(zip(bound, due, strict=False) if fits else (), self.tokens[0])
+        letters = [*bound] if fits else [*self.lengths]
+        for letter in reversed(letters):
             body = self.for_each(body, letter)
+        if not fits and (letters[1:] or self.reading.single or isinstance(body, ast.ListComp)):
+            found = (t for t in self.tokens if letters[-1] in t.text.partition("_")[2])
+            cure = "leave the index out, or write a sum as einsum('ij,j->i', A, x) or a product"
+            cure += ", or begin with `∂L/∂A_ij =`"
+            raise self.fault(next(found, self.tokens[0]), "an index that is not summed over", cure)
         if isinstance(body, ast.ListComp):
             return self.apply("array", [body], 0)
         self.note(f"{self.text(self.tokens[0].start)}, entry by entry,", body)

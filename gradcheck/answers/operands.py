@@ -70,7 +70,7 @@ CURES = {
     **dict.fromkeys("&;", "give one formula; rows are written [[a, b], [c, d]]"),
 }
 NUMBER_BEHIND = "a number right after a factor", "write * between them, or ^ for a power"
-DUE = re.compile(r"(?:∂|\\partial)\s*\\?[\w{}\\]*?_\{?([a-z]{2,3})\}?\W")
+DUE = re.compile(r"(?:∂|\\partial)\s*\\?[\w{}\\]*?_\{?([a-z]{1,3})\}?\W")
 """The letters of an entry that is differentiated by: `∂L/∂W_ji`."""
 BOLD = re.compile(r"(?:\\(?:mathbf|mathbb|boldsymbol|bm|vec)\s*\{?1|[𝟏𝟙𝟭])\Z")
 UNTAKEN = "derivative"  # the name of a derivative in a step of working that is not yet taken

@@ -443,8 +443,9 @@ class Outline(Prose):
             for name in ready:
                 inside = self.trim_words(waiting.pop(name))
                 parser = Parser(replace(self.reading, by=""), inside)
-                tree, indexed = parser.whole(), name.rpartition("_")[0] if parser.free else ""
-                self.reading.own[indexed or name] = tree  # δ_i = p_i - y_i is δ
+                stem, _, parser.bound = name.rpartition("_")
+                tree = parser.whole()
+                self.reading.own[stem if parser.free else name] = tree  # δ_i = p_i - y_i is δ
         if waiting:
             first = next(iter(waiting.values()))[0]
             raise self.fault(first, "names that define each other", "write it out")
