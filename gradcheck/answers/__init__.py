@@ -13,7 +13,8 @@ How a formula is read, where people differ:
 - `X^T`, `X'`, `Xᵀ` transpose an array, `A^-1`, `A⁻¹` invert a square matrix, whatever an input is
   called. Arrays side by side are a matrix product where only that fits, and two square matrices in
   a text that has a transpose or an inverse; a dot between two vectors is their product.
-- `x_1` is the first entry of a vector x, unless an input is called so; `1_{x > 0}` is one there.
+- `x_1` is the first entry of a vector x, unless an input is called so; `1_{x > 0}` is one there. An
+  index takes all its values, in a sum or as its left side says: `∂L/∂W_ij = ∑_n d_ni x_nj`.
 - `2u where u = x^2` is 2*(x^2); what stands around a formula (`f'(x) =`, `$`, words) is left out.
 - A comma between digits is a decimal comma, but in a list, in a call of several arguments and where
   it might part thousands. `2e3` is 2000; where an input is called e, it is refused.
@@ -22,8 +23,9 @@ What was decided or left out is noted, and what was understood is always echoed.
 can be read again with the doubt turned (`list_other_readings`) or other brackets (`rebracket`).
 
 A text goes through `tokens` (plain characters first, each with its place) and `outline` (what
-stands around, definitions, steps, `cases`); one parser (`operands`, `calls`, `grammar`) builds the
-tree. Text is never evaluated: the tree is built node by node from a closed vocabulary.
+stands around, definitions, steps, `cases`); one parser (`operands`, `indices`, `calls`,
+`grammar`) builds the tree. Text is never evaluated: the tree is built node by node from a closed
+vocabulary.
 """
 
 from gradcheck.answers.answer import Entries, NumberList, Plain, read_answer

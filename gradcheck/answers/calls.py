@@ -10,15 +10,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 
+from gradcheck.answers.indices import Indices
 from gradcheck.answers.operands import (
     BRACKETS,
     CLOSING,
-    LOAD,
     NEVER,
     NUMBER_BEHIND,
     OPERATOR,
     RADICALS,
-    Operands,
     is_power,
 )
 from gradcheck.answers.tokens import Token, find_closing, spell
@@ -70,7 +69,7 @@ JOINTS = frozenset(["", *"*·×⋅∙÷∕/:@", r"\cdot", r"\times", r"\div"])
 """What may stand between two factors, but for brackets."""
 
 
-class Calls(Operands):
+class Calls(Indices):
     """The readers of words and of what belongs to them."""
 
     def word(self) -> ast.expr:
@@ -136,21 +135,6 @@ class Calls(Operands):
             self.note(f"{self.text(token.start)} is read as {text}")
         return self.name(name, token.start)
 
-    def entry(self, token: Token, value: ast.expr, below: str) -> ast.expr:
-        """`x_1`, counted from one; `A_ij` at each value of its letters, `x_i` as a row of X."""
-        shape, letters = self.shape(value) or (), "" if below.isdigit() else below
-        if len(shape) < len(letters):
-            raise self.fault(token, "an index of what has no entries", "leave it out")
-        self.count(zip(letters, shape, strict=False), token)
-        places: list[ast.expr] = [self.name(letter, token.start) for letter in letters]
-        for place in () if letters else [below] if len(shape) < 2 else below:
-            places.append(self.whole_number(int(place) - 1, token.start))
-        index = self.node(ast.Tuple(places, LOAD), token.start) if places[1:] else places[0]
-        found = self.node(ast.Subscript(value, index, LOAD), token.start)
-        if not letters:
-            self.note(f"{token.text} is read as {echo(found)}, counted from one")
-        return found
-
     def mean_of(self, token: Token) -> ast.expr | None:
         """`x_bar` as the mean of x."""
         name = token.text.removesuffix("_bar")
@@ -168,20 +152,6 @@ class Calls(Operands):
         below = Token(kind, rest, token.end - len(rest), token.end)
         self.instead(token._replace(kind="op", text="∑"), *([below] if rest else []))
         return self.sum()
-
-    def kronecker(self, token: Token) -> ast.expr:
-        """`δ_ij` is 1 where i = j, else 0."""
-        self.at += 1
-        same = ast.parse("{} == {}".format(*token.text[-2:]), mode="eval").body
-        return self.node(same, token.start)
-
-    def times(self, token: Token) -> ast.expr | None:
-        """`3.0 x 10^8`."""
-        if self.look(-1).kind != "number":
-            return None
-        self.at += 1
-        self.note(f"{token.text} is read as *")
-        return self.value()
 
     def module(self, _: Token) -> ast.expr | None:
         """`np.sin`, `torch.special.erf`."""
@@ -538,7 +508,6 @@ def is_row_of_matrix(node: ast.expr) -> bool:
 UNDECLARED: list[tuple[re.Pattern[str], Callable[[Calls, Token], ast.expr | None]]] = [
     (re.compile(rf"(?:{'|'.join(WRAPPERS)}) \("), Calls.read_wrapped),
     (re.compile(r"Σ(?:_| |. )|sum_"), Calls.read_capital_sigma),
-    (re.compile("[xX] 10 "), Calls.times),
     (re.compile("(?:delta|δ)_[a-z]{2} "), Calls.kronecker),
     (re.compile(rf"(?:{'|'.join(MODULES)}) \. \w"), Calls.module),
     (re.compile(r"(?:arc|ar|arg) \w"), Calls.inverse),

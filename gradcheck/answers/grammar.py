@@ -13,7 +13,8 @@ import ast
 import re
 
 from gradcheck.answers.calls import Calls
-from gradcheck.answers.operands import DEPTH, DUE, NEVER, NUMBER_BEHIND, as_list
+from gradcheck.answers.indices import COMPARED
+from gradcheck.answers.operands import DEPTH, NEVER, NUMBER_BEHIND, as_list
 from gradcheck.answers.tokens import Token, parts_digits, spell
 from gradcheck.answers.tree import (
     COMPARE,
@@ -38,14 +39,6 @@ BINARY: dict[str, tuple[int, type[ast.operator]]] = {
     "@": (PRODUCT, ast.MatMult),
     **dict.fromkeys(["and", "und", "et"], (0, ast.Mult)),  # of two conditions
 }
-COMPARED: dict[str, type[ast.cmpop]] = {
-    "<": ast.Lt,
-    "<=": ast.LtE,
-    ">": ast.Gt,
-    ">=": ast.GtE,
-    "!=": ast.NotEq,
-    **dict.fromkeys(["==", "="], ast.Eq),
-}
 RANKS = (
     {sign: rank for sign, (rank, _) in BINARY.items()}
     | dict.fromkeys(COMPARED, COMPARE)
@@ -63,8 +56,6 @@ NO_SUM = frozenset([",", ":", "shape", "size", "argmax", "argmin", "argsort"])
 
 
 class Parser(Calls):
-    free, bound = False, ""
-
     def whole(self) -> ast.expr:
         if len(self.tokens) == 4:
             raise self.fault(self.tokens[0], "nothing was typed", "give a formula or a number")
@@ -77,28 +68,6 @@ class Parser(Calls):
             body = self.operand(body) if self.single else as_list(body)
         self.free = bool(self.lengths) and self.reading.lengths is None  # letters are left
         return self.for_every_entry(body) if self.free else body
-
-    def for_every_entry(self, body: ast.expr) -> ast.expr:
-        """The array of such entries, by the letters of its left side: `∂L/∂W_ji =`, `δ_i =`.
-
-        Without one only `p_i - y_i` is read, as p - y: of a matrix nobody knows what is a row.
-        """
-        named, due = DUE.search(self.typed), self.shapes.get(self.reading.by) or ()
-        bound = self.bound or (named[1] if named else "")
-        fits = self.lengths.keys() <= {*bound} and len(due) in (0, len(bound)) and not self.single
-        self.count(zip(bound, due, strict=False) if fits else (), self.tokens[0])
-        letters = [*bound] if fits else [*self.lengths]
-        for letter in reversed(letters):
-            body = self.for_each(body, letter)
-        if not fits and (letters[1:] or self.reading.single or isinstance(body, ast.ListComp)):
-            found = (t for t in self.tokens if letters[-1] in t.text.partition("_")[2])
-            cure = "leave the index out, or write a sum as einsum('ij,j->i', A, x) or a product"
-            cure += ", or begin with `∂L/∂A_ij =`"
-            raise self.fault(next(found, self.tokens[0]), "an index that is not summed over", cure)
-        if isinstance(body, ast.ListComp):
-            return self.apply("array", [body], 0)
-        self.note(f"{self.text(self.tokens[0].start)}, entry by entry,", body)
-        return body
 
     def expression(self, rank: int = 0) -> ast.expr:
         """One expression of operators that bind at least as tightly as `rank`."""
@@ -213,10 +182,10 @@ class Parser(Calls):
     def stands_for_times(self) -> bool:
         """Whether an x is a sign, as in `1.2 x 10^3`; it is gone then."""
         text = self.look().text
-        ten = self.sees("10", ahead=1) and self.sees("^", ahead=2)
-        if not ten or self.doubt(usual=text in self.words.names):
+        ten, known = self.sees("10", ahead=1), text in self.words.names
+        if not ten or (known and not self.sees("^", ahead=2)) or self.doubt(usual=known):
             return False
-        self.note(f"{text} between a number and a power of ten is read as *")
+        self.note(f"{text} is read as *")
         self.at += 1
         return True
 

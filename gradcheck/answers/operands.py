@@ -5,12 +5,11 @@ Numbers, brackets, lists, bars, roots, sums; `OPERANDS` says which sign begins w
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import methodcaller
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from gradcheck.answers import tokens
 from gradcheck.answers.tokens import (
@@ -32,11 +31,9 @@ from gradcheck.answers.tree import (
     UNARY,
     Shape,
     Shapes,
-    WithoutIndex,
     echo,
     extend,
     is_square,
-    list_names,
     make_constant,
     read_number,
 )
@@ -70,20 +67,10 @@ CURES = {
     **dict.fromkeys("&;", "give one formula; rows are written [[a, b], [c, d]]"),
 }
 NUMBER_BEHIND = "a number right after a factor", "write * between them, or ^ for a power"
-DUE = re.compile(r"(?:∂|\\partial)\s*\\?[\w{}\\]*?_\{?([a-z]{1,3})\}?\W")
-"""The letters of an entry that is differentiated by: `∂L/∂W_ji`."""
 BOLD = re.compile(r"(?:\\(?:mathbf|mathbb|boldsymbol|bm|vec)\s*\{?1|[𝟏𝟙𝟭])\Z")
 UNTAKEN = "derivative"  # the name of a derivative in a step of working that is not yet taken
 OPERATOR = re.compile(r"(?P<frac>\\frac \{ )?[d∂] (?(frac)\} \{|/) (?:d(\w*)|∂ (\w+)) (?(frac)\} )")
 """`d/dx`, `∂/∂x` or `\\frac{d}{dx}`."""
-INDEXED = re.compile(
-    r"(?:_([a-z]+) |_ \{ ([a-z](?: , [a-z])*) (?:(!=|<=?|>=?) ([a-z]) |= ([^{}]*)|∈ [^{}]*)?\} )?"
-    r"(?:\^ (\{ [^{}]*\} |\S+ ))?"
-)
-"""What stands below and above a sum sign: `i`, `i=1`, `i, j`, `j != i`."""
-EVERY = re.compile(r"(?:1 )?;(?:[^\W\d]\w*|[^-+\d]*)|0 ;(?:[^\W\d]\w* - 1)?")
-"""From where to where a sum goes over all values of its index."""
-
 DECIMAL = re.compile(r"(\d+),(\d+)(?:e-?\d+|\.\.\.)?")
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
 ROWS = re.compile(r"(?:[-+] )?\d+ (?:, \d+ )?(?:; (?:[-+] )?\d+ (?:, \d+ )?)+")
@@ -573,51 +560,6 @@ class Operands:
         self.depth -= 1
         return found
 
-    def sum(self) -> ast.expr:
-        """`∑_{i=1}^n x_i y_i`: over the values of an index, or over the entries of what follows."""
-        sign, outside = self.step(), self.lengths
-        found, self.lengths = self.find(INDEXED), {}
-        assert found is not None  # nothing at all fits, too
-        one, many, relation, other, first, last = found.groups("")
-        inner = self.factor(PRODUCT)
-        letters = one or many.replace(" , ", "") or next(iter(self.lengths), "")
-        shape = self.shape(inner)
-        n = self.lengths.get(letters, (shape or (0,))[0])
-        only = f" if {letters} {relation} {other}" if relation else ""
-        self.count([(other, self.lengths.get(letters, 0))] if relation else (), sign)
-        bounds = f"{first};{last.strip('{} ')}"
-        every = bounds in (f"1 ;{n}", f";{n}", f"0 ;{n - 1}") or EVERY.fullmatch(bounds)
-        if every and letters and self.lengths.keys() >= {*letters}:
-            for letter in reversed(letters):
-                each = self.for_each(inner, letter, only)
-                axis = ast.keyword("axis", self.whole_number(0, sign.start))
-                axes = [axis] * (self.shape(inner) != ())
-                inner = self.apply("sum", [each], sign.start, *axes)
-        elif every and not only and (shape is None or len(shape) == 1 or (shape and not letters)):
-            inner = self.apply("sum", [inner], sign.start)
-        else:
-            cure = "write sum(...) with its axis, or einsum('ij,j->i', A, x)"
-            raise self.fault(sign, "this sum over indices is not read", cure)
-        self.count(outside.items(), sign)
-        self.note(self.text(sign.start), inner)
-        return inner
-
-    def for_each(self, inner: ast.expr, letter: str, only: str = "") -> ast.expr:
-        """What a formula is for each value of a letter: a vector, or a list."""
-        length = self.lengths.pop(letter)
-        whole = WithoutIndex(letter, (length,), self.shape).visit(deepcopy(inner))
-        entry = self.shape(inner) == () and letter not in list_names(whole)
-        if entry and not only and self.shape(whole) == (length,):
-            return cast(ast.expr, whole)
-        made = ast.parse(f"[0 for {letter} in range({length}){only}]", mode="eval").body
-        made.elt = inner  # type: ignore[attr-defined]
-        return self.node(made, inner.col_offset)
-
-    def count(self, counted: Iterable[tuple[str, int]], token: Token) -> None:
-        """Note how far letters count; a letter has one length."""
-        if any(self.lengths.setdefault(letter, length) != length for letter, length in counted):
-            raise self.fault(token, "an index of two lengths", "use a letter for each")
-
     def derivative(self) -> ast.expr:
         """A derivative not yet taken, of the bracket or the product that follows."""
         token, found = self.look(), self.find(OPERATOR)
@@ -659,7 +601,7 @@ OPERANDS: dict[str, Callable[[Operands], ast.expr]] = {
     "⟨": Operands.angles,
     r"\frac": Operands.fraction,
     r"\sqrt": Operands.root,
-    "∑": Operands.sum,
+    "∑": methodcaller("sum"),
     "∂": Operands.derivative,
 }
 """What each sign begins."""

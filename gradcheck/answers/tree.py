@@ -5,7 +5,7 @@ As far as shapes can be told: they say whether only a matrix product fits.
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 from functools import reduce
@@ -348,19 +348,3 @@ def find_identity(shapes: Mapping[str, Shape]) -> str | None:
 
 def is_square(shape: Shape | None) -> TypeGuard[Shape]:
     return shape is not None and len(shape) == MATRIX and shape[0] == shape[1]
-
-
-def list_names(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-
-
-class WithoutIndex(ast.NodeTransformer):
-    """`x_i` as the vector x, for a letter i."""
-
-    def __init__(self, letter: str, due: Shape, shape: Callable[[ast.expr], Shape | None]) -> None:
-        self.letter, self.due, self.shape = letter, due, shape
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        self.generic_visit(node)
-        indexed = isinstance(node.slice, ast.Name) and node.slice.id == self.letter
-        return node.value if indexed and self.shape(node.value) == self.due else node
