@@ -253,35 +253,41 @@ def _read_document(
 class _Typed(HTMLParser):
     """What somebody typed into a platform's editor: a line a paragraph, `^(2)` what stands high."""
 
-    text = ""
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self.text += OPENED.get(tag, "")
+        self.pieces.append(OPENED.get(tag, ""))
 
     def handle_endtag(self, tag: str) -> None:
-        self.text += "\n" if tag in LINES else ")" if tag in ("sup", "sub") else ""
+        self.pieces.append("\n" if tag in LINES else ")" if tag in ("sup", "sub") else "")
 
     def handle_data(self, data: str) -> None:
-        self.text += "" if self.cdata_elem else " ".join(data.split("\n"))
+        self.pieces.append("" if self.cdata_elem else " ".join(data.split("\n")))
 
 
 def _read_typed(text: str, asked: Collection[str]) -> Iterator[tuple[str, Any]]:
     """What lines `problem: answer` of a page answer; a line of its own continues what is above."""
-    typed, found, inside = _Typed(), [("", "")], ""
+    typed, found, inside, deep = _Typed(), [("", list[str]())], "", 0
     typed.feed(text)
     typed.close()
-    for line in map(str.strip, typed.text.splitlines()):
-        name, said = found[-1]
-        if not (head := HEAD.match(line)) or (said.startswith("{") and not said.endswith("}")):
-            found[-1] = name, f"{said}\n{line}".strip()
-            continue
-        name, said = head.groups()
-        if any(f"{name}.".startswith(f"{id}.") for id in asked):
-            inside = "" if said else name
-        elif inside:  # a part of the problem above
-            name = f"{inside}.{name}"
-        found.append((name, said))
-    for name, said in found[1:]:
+    for line in map(str.strip, "".join(typed.pieces).splitlines()):
+        said = line
+        if not deep > 0 and (head := HEAD.match(line)):
+            name, said = head.groups()
+            if any(f"{name}.".startswith(f"{id}.") for id in asked):
+                inside = "" if said else name
+            elif inside:  # a part of the problem above
+                name = f"{inside}.{name}"
+            found.append((name, []))
+            deep = 0
+        if said:
+            lines = found[-1][1]
+            lines.append(said)
+            deep = deep + said.count("{") - said.count("}") if lines[0][0] == "{" else 0
+    for name, lines in found[1:]:
+        said = "\n".join(lines)
         with suppress(GradcheckError):
             if said.startswith("{") and isinstance(parts := read_yaml(said).value, dict):
                 yield from ((f"{name}.{part}", answer) for part, answer in parts.items())
