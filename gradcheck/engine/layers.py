@@ -76,8 +76,12 @@ class Module:
     def parameters(self) -> list[Tensor]:
         return [value for _, value in self.named_parameters()]
 
+    @property
+    def _modules(self) -> dict[str, "Module"]:
+        return {name: value for name, value in vars(self).items() if isinstance(value, Module)}
+
     def children(self) -> list["Module"]:
-        return [value for value in vars(self).values() if isinstance(value, Module)]
+        return list(self._modules.values())
 
     def modules(self) -> list["Module"]:
         return [self, *(m for _, m in self._walk("", {id(self)}) if isinstance(m, Module))]
@@ -117,8 +121,7 @@ class Module:
         return self.train(False)
 
     def _print_members(self) -> list[str]:
-        inner = ((name, v) for name, v in vars(self).items() if isinstance(v, Module))
-        return [f"({name}): {value!r}\n" for name, value in inner]
+        return [f"({name}): {value!r}\n" for name, value in self._modules.items()]
 
     def __repr__(self) -> str:
         lines = self._print_members()
@@ -255,14 +258,12 @@ class Layer(Module):
 
 LAYERS: dict[str, type[Layer]] = {}
 """The layers with parameters, by PyTorch's names."""
-LOSSES: dict[str, type[Layer]] = {}
-"""The loss functions."""
-APPLIED: dict[str, type[Layer]] = {}
-"""Functions as modules."""
+STATELESS: dict[str, type[Layer]] = {}
+"""Functions as modules, losses too."""
 
 
 def __getattr__(name: str) -> Value:
-    for table in (LAYERS, LOSSES, APPLIED, {"Dropout": Dropout}):
+    for table in (LAYERS, STATELESS):
         if name in table:
             return table[name]
     raise AttributeError(name)
@@ -432,7 +433,7 @@ for cell, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
 
 # -- functions without parameters ------------------------------------------------------------------
 
-applied = partial(enter, APPLIED)
+applied = partial(enter, STATELESS)
 for name in ("ReLU", "Tanh", "Sigmoid", "SiLU", "SELU", "LogSigmoid"):
     applied(name, name.lower())
 applied("Softplus", "softplus", beta=1.0)
@@ -489,12 +490,12 @@ def _warn_of_shapes(layer: Layer, x: Value, target: Value) -> tuple[Value, ...]:
     return x, target
 
 
-loss = partial(enter, LOSSES, reduction="mean", printed="", holds=_expect_reduction)
+loss = partial(enter, STATELESS, reduction="mean", printed="", holds=_expect_reduction)
 loss("MSELoss", "mse_loss", feed=_warn_of_shapes)
 loss("L1Loss", "l1_loss")
 loss("SmoothL1Loss", "smooth_l1_loss", beta=1.0)
 loss("HuberLoss", "huber_loss", delta=1.0)
-weighted = partial(enter, LOSSES, printed="", holds=_expect_reduction, weight=None)
+weighted = partial(enter, STATELESS, printed="", holds=_expect_reduction, weight=None)
 weighted("BCELoss", "binary_cross_entropy", reduction="mean")
 weighted("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", reduction="mean", pos_weight=None)
 weighted("NLLLoss", "nll_loss", ignore_index=-100, reduction="mean")

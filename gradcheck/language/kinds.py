@@ -9,8 +9,8 @@ from flint import arb
 
 from gradcheck.engine.factories import MAKERS as ARRAYS
 from gradcheck.engine.factories import make_one_hot
-from gradcheck.engine.layers import APPLIED, LOSSES
 from gradcheck.engine.layers import LAYERS as HOLDING
+from gradcheck.engine.layers import STATELESS
 from gradcheck.engine.recording import MODE, enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.language.vocabulary import Vocabulary, words
@@ -58,8 +58,7 @@ TENSOR_METHODS = words(
     "numpy detach_ pow_ clamp_ relu_ neg_ exp_ sqrt_ abs_ square_"
 )
 # A run that is recorded gives these their meaning; elsewhere a layer is a function of its input.
-STATELESS = LOSSES | APPLIED
-LAYERS = words("Sequential") | frozenset(LOSSES) | frozenset(APPLIED) | frozenset(HOLDING)
+LAYERS = words("Sequential") | frozenset(STATELESS) | frozenset(HOLDING)
 INITIAL = words(
     "constant_ zeros_ ones_ eye_ uniform_ normal_ xavier_uniform_ xavier_normal_ kaiming_uniform_ "
     "kaiming_normal_"

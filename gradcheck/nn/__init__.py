@@ -1,9 +1,8 @@
 """PyTorch's `torch.nn`, as much of it as there is here."""
 
 from gradcheck.engine.layers import (
-    APPLIED,
     LAYERS,
-    LOSSES,
+    STATELESS,
     Dropout,
     Module,
     ModuleList,
@@ -12,7 +11,7 @@ from gradcheck.engine.layers import (
 )
 from gradcheck.nn import functional, init, utils
 
-NAMES = {**LAYERS, **LOSSES, **APPLIED}
+NAMES = LAYERS | STATELESS
 globals().update(NAMES)
 __all__ = ["Dropout", "Module", "ModuleList", "Parameter", "Sequential"]
 __all__ += ["functional", "init", "utils"]

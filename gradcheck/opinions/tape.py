@@ -29,10 +29,7 @@ from gradcheck.values import Array, Numbers, Params
 
 Leaves = Mapping[str, Tensor]
 PRODUCTS = frozenset({"matmul", "outer", "einsum"})
-LIFT: Mapping[str, Callable[[Numbers], Numbers]] = {
-    "ball": balls,
-    "symbolic": constants,
-}
+LIFT: Mapping[str, Callable[[Numbers], Numbers]] = {"ball": balls, "symbolic": constants}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """`torch.nn`, `torch.optim` and `torch.utils.data` as scripts use them beside what is offered."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from functools import partial, partialmethod
 from itertools import pairwise
 from math import cos, pi, prod
@@ -106,15 +106,11 @@ def _share(row: str, x: Value, dim: int | None = None, **silent: Value) -> Value
     return TABLE[row](x, axis=int(x.ndim not in (0, 1, 3)) if dim is None else dim)
 
 
-def _run_along(self: Value, x: Value) -> Value:
-    return _share(self.row, x, self.dim)
-
-
 FUNCTIONAL: dict[str, Value] = {"dropout": draw_dropout}
 for name, row in {"Softmax": "softmax", "LogSoftmax": "log_softmax"}.items():
     FUNCTIONAL[row] = partial(_share, row)
     made = enter(NN, name, row, dim=None)  # type: ignore[arg-type]
-    made.forward = _run_along  # type: ignore[method-assign]
+    made.forward = lambda self, x: _share(self.row, x, self.dim)  # type: ignore[method-assign,misc]
 
 
 class Uninitialized:
@@ -163,37 +159,31 @@ class Identity(Module):
         return x
 
 
-class ModuleDict(Module):
+class ModuleDict(Module, MutableMapping[str, Value]):
     """Modules by their names, in their order."""
 
+    __hash__ = object.__hash__
+
     def __init__(self, values: Params | None = None) -> None:
-        super().__init__()
         self.update(values or {})
 
-    def update(self, values: Params) -> None:
-        for name, value in values.items():
-            self[name] = value
+    def _list_held(self) -> Mapping[str, Value]:
+        return self._modules
 
     def __setitem__(self, name: str, value: Value) -> None:
         setattr(self, name, value)
 
     def __getitem__(self, name: str) -> Value:
-        return getattr(self, name)
+        return self._list_held()[name]
 
-    def items(self) -> list[tuple[str, Value]]:
-        return [(name, v) for name, v in vars(self).items() if isinstance(v, Module)]
-
-    def keys(self) -> list[str]:
-        return [name for name, _ in self.items()]
-
-    def values(self) -> list[Value]:
-        return [value for _, value in self.items()]
+    def __delitem__(self, name: str) -> None:
+        delattr(self, name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.keys())
+        return iter(self._list_held())
 
     def __len__(self) -> int:
-        return len(self.items())
+        return len(self._list_held())
 
 
 class ParameterDict(ModuleDict):
@@ -202,8 +192,8 @@ class ParameterDict(ModuleDict):
     def __setitem__(self, name: str, value: Value) -> None:
         setattr(self, name, mark(value))
 
-    def items(self) -> list[tuple[str, Value]]:
-        return list(self.named_parameters())
+    def _list_held(self) -> Mapping[str, Value]:
+        return dict(self.named_parameters())
 
 
 class ParameterList(ModuleList):
@@ -271,9 +261,6 @@ METHODS: Params = {
     "register_forward_hook": partialmethod(_register_hook, "forward"),
     "register_forward_pre_hook": partialmethod(_register_hook, "forward_pre"),
     **{name: lambda self, _list=listed: iter(_list(self)) for name, listed in LISTS.items()},
-    "_modules": property(
-        lambda self: {n: v for n, v in vars(self).items() if isinstance(v, Module)}
-    ),
     "load_state_dict": _load,
 }
 
@@ -485,11 +472,7 @@ def collate(examples: Sequence[Value]) -> Value:
     return list(examples)
 
 
-DATA: Params = {
-    "DataLoader": DataLoader,
-    "Dataset": Dataset,
-    "Subset": Subset,
-    "TensorDataset": TensorDataset,
-    "default_collate": collate,
-    "random_split": split_randomly,
+DATA: dict[str, Value] = {
+    each.__name__: each for each in (DataLoader, Dataset, Subset, TensorDataset)
 }
+DATA |= {"default_collate": collate, "random_split": split_randomly}

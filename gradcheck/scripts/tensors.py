@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import functional
-from gradcheck.engine.advice import TorchSize
+from gradcheck.engine.advice import SCALAR_TYPES, TorchSize, name_kind
 from gradcheck.engine.autograd import tensor as plain_tensor
 from gradcheck.engine.factories import GENERATOR, MAKERS, Generator
 from gradcheck.engine.tensor import Tensor, box, unwrap
@@ -34,7 +34,6 @@ KINDS = {
     "bool": "bool",
 }
 DTYPES = {name: np.dtype(kind) for kind, names in KINDS.items() for name in names.split()}
-TYPES = {"float64": "torch.FloatTensor", "int64": "torch.LongTensor", "bool": "torch.BoolTensor"}
 SILENT = ("device", "layout", "pin_memory", "memory_format", "non_blocking", "out")
 OUT = (
     "functions with out=... arguments don't support automatic differentiation, "
@@ -298,10 +297,6 @@ BOTH: Params = {
     "transpose": lambda x, *dims, dim0=0, dim1=1: x.swapaxes(*(dims or (dim0, dim1))),
 }
 """Functions that are methods of tensors too."""
-TYPED = {
-    "Double": "float", "Float": "float", "Long": "long", "Int": "int", "Byte": "uint8",
-    "Bool": "bool",
-}  # fmt: skip
 TORCH: dict[str, Value] = {
     **DTYPES,
     **{name: partial(_make, name) for name in {**MAKERS, **GENERATOR.makers()}},
@@ -337,7 +332,7 @@ TORCH: dict[str, Value] = {
     "set_printoptions": lambda **named: None,
     "tensor": tensor,
     "zero_": lambda x: x.zero_(),
-    **{f"{name}Tensor": partial(_make_typed, DTYPES[kind]) for name, kind in TYPED.items()},
+    **{f"{name}Tensor": partial(_make_typed, DTYPES[kind]) for kind, name in SCALAR_TYPES.items()},
     "addmm": lambda x, a, b, beta=1, alpha=1: beta * x + alpha * (a @ b),
     "finfo": lambda dtype=None: np.finfo(as_dtype(dtype) or FLOAT),
     "range": lambda start, end, step=1: tensor(np.arange(start, end + step / 2, step), dtype=FLOAT),
@@ -376,7 +371,7 @@ def _to(self: Tensor, *places: Value, dtype: Value = None, **silent: Value) -> T
 def _change_type(self: Tensor, dtype: Value = None, **silent: Value) -> Value:
     """`x.type()`, `x.type(torch.FloatTensor)`, `x.type(torch.float32)`."""
     if dtype is None:
-        return TYPES.get(self.dtype.name, f"torch.{self.dtype.name}")
+        return f"torch.{name_kind(self)}".replace("Double", "Float")  # as it is without a word
     if isinstance(dtype, str):
         dtype = TORCH[dtype.rpartition(".")[2]]
     return dtype(self) if callable(dtype) and not isinstance(dtype, type) else _to(self, dtype)

@@ -20,7 +20,7 @@ from gradcheck.documents.document import Passage
 from gradcheck.engine.autograd import grad as engine_grad
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import MAKERS, Generator, Maker, make_fillers
-from gradcheck.engine.layers import APPLIED, LAYERS, LOSSES, Sequential, mark
+from gradcheck.engine.layers import LAYERS, STATELESS, Sequential, mark
 from gradcheck.engine.optimizers import SGD, Adam, clip_grad_norm_, clip_grad_value_
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import STUDENT_EXPONENT, Complaint, GradcheckError, OutOfBudget, TextError
@@ -55,8 +55,7 @@ class LoopWords:
         self.table: dict[str, Routine] = {
             **{name: self._wrap_maker(maker) for name, maker in makers.items()},
             **make_fillers(self.generator),
-            **APPLIED,
-            **LOSSES,
+            **STATELESS,
             **{name: self._wrap_layer(make) for name, make in LAYERS.items()},
             "Sequential": Sequential,
             "SGD": _with_numbers(SGD),

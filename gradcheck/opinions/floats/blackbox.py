@@ -18,34 +18,11 @@ from flint import arb
 from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.floats.richardson import evaluate_finite
 from gradcheck.opinions.floats.scan import Scanned, scan
-from gradcheck.opinions.limits import (
-    ENOUGH,
-    EPSILON,
-    GOLDEN,
-    LENGTHS,
-    LOOKED,
-    LOUDER,
-    QUIET,
-    TINY,
-    WIDTH,
-)
-from gradcheck.opinions.opinion import (
-    Case,
-    Directions,
-    Estimate,
-    NotScalar,
-    Opinion,
-    Slope,
-    contract,
-    draws,
-    estimate_value,
-    list_directions,
-    unit,
-)
+from gradcheck.opinions.opinion import Case, Directions, Estimate, NotScalar, Opinion, Slope
 from gradcheck.values import Array, Numbers, Params, Routine
 
 Function = Callable[[float], float]
-FINE, NEAR, FAR = LOOKED[:3].tolist()
+FINE, NEAR, FAR = limits.LOOKED[:3].tolist()
 TURN = NEAR / FINE  # bars of a slope: the kink that the nearest samples of a glance would show
 
 
@@ -57,14 +34,14 @@ def black_box(case: Case, because: str, count: int = limits.DIRECTIONS) -> Opini
             value = np.array(case.function("float", case.floats()), dtype=np.float64)
             if case.size() > limits.ENTRIES:
                 found = scan_along(case, draw_directions(case, count))
-                known = estimate_value(case, value, 0.0)
+                known = opinion.estimate_value(case, value, 0.0)
                 return Opinion("differences", known, directions=found, method=method)
             gradients, slopes, noise = _look_at_each(case)
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return Opinion("differences", abstains=opinion.describe_reason(error))
-    known = estimate_value(case, value, noise)
+    known = opinion.estimate_value(case, value, noise)
     return Opinion("differences", known, gradients, slopes=slopes, method=method)
 
 
@@ -103,7 +80,7 @@ def _look_at_each(
     places = [(name, i) for name in case.wrt for i in np.ndindex(np.shape(case.inputs[name]))]
     moved = {}  # which entries of the value an entry of an input moves
     for name, index in places:
-        value = move_along(case, {name: unit(case.inputs[name], index)})
+        value = move_along(case, {name: opinion.unit(case.inputs[name], index)})
         length = max(1.0, abs(float(np.asarray(case.inputs[name])[index])))
         moved[name, index] = _find_moved(value, [far * length for far in limits.MOVING])
     found = {place: _look_at(case, *place, moved[place]) for place in places}
@@ -177,7 +154,7 @@ def glance(f: Routine, x: float, length: float = 1.0, here: float | None = None)
     """
     f0 = evaluate_finite(f, x) if here is None else here
     left, right, noise = [], [], []
-    for step in LOOKED.tolist():
+    for step in limits.LOOKED.tolist():
         low, high = x - length * step, x + length * step
         a, b, below, above = x - low, high - x, evaluate_finite(f, low), evaluate_finite(f, high)
         if not (a and b):  # x is so large that it does not move
@@ -195,7 +172,7 @@ def glance(f: Routine, x: float, length: float = 1.0, here: float | None = None)
     if not (abs(left[0] - value) <= turn and abs(right[0] - value) <= turn):
         return None
     strayed = max(abs(central[0] - value), abs(rise[0] - bend)) * FINE / NEAR
-    bar = apart + max(noise[1], LOUDER * strayed)
+    bar = apart + max(noise[1], limits.LOUDER * strayed)
     return Scanned("smooth", value, bar, steps=(0.0, length)) if math.isfinite(bar) else None
 
 
@@ -220,7 +197,7 @@ def confirm_slope(
 
 
 def _bound_rounding(*values: float) -> float:
-    return QUIET * (EPSILON * max(map(abs, values)) + TINY)
+    return limits.QUIET * (limits.EPSILON * max(map(abs, values)) + limits.TINY)
 
 
 def look_along(
@@ -254,7 +231,8 @@ def look_along(
 
 
 def make_opinion(case: Case, value: Array, found: Directions) -> Opinion:
-    known, method = estimate_value(case, value, 0.0), f"floats along {len(found)} directions"
+    method = f"floats along {len(found)} directions"
+    known = opinion.estimate_value(case, value, 0.0)
     return Opinion("differences", known, directions=found, method=method)
 
 
@@ -273,7 +251,7 @@ def _sample(cases: Sequence[Case], along: Params) -> list[Callable[[int, float],
 
         return at
 
-    return [on(move_along(cases[0], row)) for row in list_directions(along)]
+    return [on(move_along(cases[0], row)) for row in opinion.list_directions(along)]
 
 
 def _look(lines: Sequence[Function], expected: Estimate | None, here: float) -> Estimate | None:
@@ -283,8 +261,8 @@ def _look(lines: Sequence[Function], expected: Estimate | None, here: float) -> 
     less there.
     """
     due = [None] * len(lines) if expected is None else expected.pairs()
-    enough = math.inf if expected is None else ENOUGH * expected.largest
-    for length in LENGTHS:
+    enough = math.inf if expected is None else limits.ENOUGH * expected.largest
+    for length in limits.LENGTHS:
         found: list[tuple[float, float]] = []
         for f, slope in zip(lines, due, strict=True):
             seen = (
@@ -297,7 +275,7 @@ def _look(lines: Sequence[Function], expected: Estimate | None, here: float) -> 
             found.append((seen.value, seen.error))
         else:
             slopes = Estimate(*np.array(found).T)
-            if slopes.widest < ENOUGH * slopes.largest:
+            if slopes.widest < limits.ENOUGH * slopes.largest:
                 return slopes
     return None
 
@@ -337,13 +315,13 @@ def on_line(case: Case, along: Params, origin: float = 0.0) -> Function:
 def on_entry(case: Case, name: str, index: tuple[int, ...]) -> tuple[Function, float]:
     """The contracted value as a function of one entry of an input, and where that entry stands."""
     at = float(np.asarray(case.inputs[name])[index])
-    return on_line(case, {name: unit(case.inputs[name], index)}, at), at
+    return on_line(case, {name: opinion.unit(case.inputs[name], index)}, at), at
 
 
 def sum_up(value: Numbers, cotangent: Array | None) -> float:
     if cotangent is None and isinstance(value, float):  # NumPy's own are floats too
         return float(value)
-    return float(np.asarray(contract(value, cotangent)).item())
+    return float(np.asarray(opinion.contract(value, cotangent)).item())
 
 
 def draw_directions(case: Case, count: int) -> dict[str, Array]:
@@ -355,17 +333,17 @@ def draw_directions(case: Case, count: int) -> dict[str, Array]:
     for name in case.wrt:
         values = np.asarray(case.inputs[name])
         stop = start + values.size
-        drawn = rows[:, start:stop] * (WIDTH * measure_size(values))
+        drawn = rows[:, start:stop] * (limits.WIDTH * measure_size(values))
         found[name], start = drawn.reshape(count, *values.shape), stop
     return found
 
 
 def _draw_even(seed: int, shape: tuple[int, int]) -> Array:
     """Numbers between -1/2 and 1/2: a stretch of a long row of draws where that holds so many."""
-    count, row = math.prod(shape), draws()
+    count, row = math.prod(shape), opinion.draws()
     if count > len(row):
         return np.random.default_rng(seed).random(shape) - 0.5
-    start = int(seed * GOLDEN % 1 * (len(row) - count))
+    start = int(seed * limits.GOLDEN % 1 * (len(row) - count))
     drawn = row[start : start + count].reshape(shape)
     return drawn - np.copysign(0.5, drawn)
 

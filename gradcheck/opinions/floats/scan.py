@@ -40,7 +40,6 @@ class Scanned:
     left: float = NAN
     right: float = NAN
     detail: str = ""
-    evaluations: int = 0
     steps: tuple[float, float] = (NAN, NAN)
     noise: float = 0.0
 
@@ -65,8 +64,7 @@ def scan(f: Routine, x: float, *, scale: float | None = None) -> Scanned:
     x = float(x)
     samples = Samples(f, x, scale or max(1.0, abs(x)), max(abs(x), scale or 0.0), {})
     with np.errstate(all="ignore"):
-        slope = look_at_point(samples)
-    return replace(slope, evaluations=len(samples.seen))
+        return look_at_point(samples)
 
 
 def look_at_point(samples: Samples) -> Scanned:
