@@ -9,7 +9,7 @@ import click
 from rich.text import Text
 
 from gradcheck.answers.tokens import count_levels, tokenize
-from gradcheck.cli.group import Exemplified
+from gradcheck.cli.group import command
 from gradcheck.cli.terminal import open_screen, show_judged
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import make_key
@@ -24,19 +24,12 @@ COMMA = re.compile(r"(?<!\d),|,(?!\d)|;")
 WORST = (0, 3, 1, 2)  # the exit code of several parts is the last of these
 
 
-class _Typed(Exemplified):
-    """An answer may begin with a minus: `-3 sinh(3x)` does not ask for `-h`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args[:1] == ["-h"]:
-            args = ["--help"]
-        return super().parse_args(ctx, args)
-
-
-@click.command(
-    cls=_Typed,
+@command(
     epilog="gradcheck check 'x**3 + 2*sin(x)' '3x^2 - 2cos x'",
-    context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]},
+    context_settings={  # an answer may begin with a minus, and have an h in it
+        "ignore_unknown_options": True,
+        "help_option_names": ["--help"],
+    },
 )
 @click.argument("expression")
 @click.argument("answer")

@@ -33,9 +33,7 @@ class Run(threading.local):
     keyed: bool = True  # every number carries what makes it certain that two are equal
     as_floats: bool = False  # a comparison counts as open where float64 has no such numbers
     folded: bool = False  # symbolic numbers that hang on no leaf forget how they were made
-    numbers: bool = (
-        False  # an array without axes is one, as NumPy's scalars: `s += 1` makes another
-    )
+    numbers: bool = False  # an array without axes is one: `s += 1` makes another, as in NumPy
     open: bool = False  # SymPy leaves hard questions open (see `closed`)
     path: list[tuple[Value, int]] | None = None  # takes the comparisons of symbolic numbers
     observer: Callable[[Value], None] | None = None  # sees each of them made
