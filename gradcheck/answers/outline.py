@@ -6,6 +6,7 @@ punctuation go without one.
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise, permutations, takewhile
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from gradcheck.answers.cases import COMPARED, IF, by_cases
 from gradcheck.answers.grammar import Parser
-from gradcheck.answers.operands import NEVER, Reading
+from gradcheck.answers.operands import NEVER, UNTAKEN, Reading
 from gradcheck.answers.prose import AT_POINT, IS, ROUNDED, SIGNS, STRANGE, Prose, Tokens
 from gradcheck.answers.tokens import (
     DERIVATIVE,
@@ -57,6 +58,10 @@ MARKER = re.compile(
     r"|(?P<numbered>\d{1,2}\. (?=\.?\d))|(?P<counted>(?:\d{1,2}|[^\W\d]\w*) : )"
     r"|(?P<task>[^\W\d]+) (?:\. )?\d{1,2}(?:\.| [:)]) "
 )
+COUNTED = re.compile(
+    r"(?:(?:[^\W\d]{3,} )?(?:\( )?(?P<count>\d{1,2}|[a-h]|[iv]+)(?:\. | [):] )|[·*] )(?=.)"
+)
+COUNTS = [[*map(str, range(1, 20))], [*"abcdefgh"], ["i", "ii", "iii", "iv", "v", "vi"], ["•"] * 20]
 REST = r"(?![-+/:]|[*·](?!\\frac\{[d∂]|[d∂])).*"  # of `dy/dx + 1` is more than a name
 OPERATOR = re.compile(
     rf"\\frac\{{(?:d\^?\d?\w*|∂[^{{}}]*)\}}\{{(?:d\w+(?:\^\d)?|∂[^{{}}]*)\}}{REST}"
@@ -68,11 +73,13 @@ INSIDE = re.compile(r"\([^()]*\)|‖[^‖]*‖|\|[^|]*\|")
 PRIME = re.compile(r"(?:\^?(?:'|\{'+\}))+")
 NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?:\|_\S+)?")
 SLOPE = r"\\frac \{{ (?:d ?|∂ ){1} \}} \{{ (?:d ?|∂ ){0} \}} |(?:d ?|∂ ){1} / (?:d ?|∂ ){0} "
+FRACTION = re.compile(r"\\frac \{ (d\w+) \} \{ (d\w+) \}")
 GRADIENT = SLOPE.replace("{1}", r"\w+") + r"|{0} \. grad |grad_{0} "
 PARTIAL = re.compile(
     r"(?:[∂d]\w*/[∂d](\w+)|\\frac\{[∂d]\w*\}\{[∂d](\w+)\}|[A-Za-z]_?(\w+))(?:\(.*\))?"
 )
 RATIO = re.compile(r"(?:\bd|∂).*(?:/|\} \{) (?:d\w|∂)")
+VARIABLES = re.compile(r"\((?:[^\W\d]\w*,?)+\)$")  # of f'(x), before f'(2)
 DEFINED = re.compile(
     r"[^\W\d]\w*(?:'|\^\d)?(?:\([^\W\d]\w*(?:,[^\W\d]\w*)*\))?|d[^\W\d]\w*/d[^\W\d]\w*"
 )
@@ -116,7 +123,9 @@ class Outline(Prose):
 
     def formula(self) -> ast.expr:
         known = self.words.gradients
-        for name, above in permutations(known, 2):  # `dy/dz`, which is not known
+        letters = FRACTION.findall(spell(self.tokens))
+        other = [(b, a) for a, b in letters if self.words.names.isdisjoint(["d", a, b])]
+        for name, above in (*permutations(known, 2), *other):  # `dy/dz`, which is not known
             pattern = SLOPE.format(name[1:], above[1:])
             self.tokens = glue(self.tokens, f"{above}/{name}", pattern)
         for name in known:  # `dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known
@@ -222,6 +231,7 @@ class Outline(Prose):
 
     def unframe(self, tokens: list[Token]) -> list[Token]:
         """Tokens without dollar signs, quotation marks, remarks, markers and punctuation."""
+        tokens = self.without_counts(tokens)
         text = spell(tokens)
         if text[0] == "^" or not FRAMING.isdisjoint(text.split(" ")):
             dollars = [t for t in tokens if t.text in ("$", "$$")]
@@ -249,6 +259,18 @@ class Outline(Prose):
             return tokens
         self.leave_out(tokens[:marker])
         return tokens[marker:]
+
+    def without_counts(self, tokens: list[Token]) -> list[Token]:
+        """The tokens without what counts their lines, where all are counted: `1.`, `(b)`, `•`."""
+        lines = [line for _, line in split(tokens, lambda k, _: tokens[k].kind == "line") if line]
+        found = [COUNTED.match(spell(line[:5])) for line in lines]
+        counts = [each["count"] or "•" for each in found if each]
+        if len(counts) < max(len(lines), 2) or counts not in [c[: len(lines)] for c in COUNTS]:
+            return tokens
+        for line, each in zip(lines, found, strict=True):
+            self.leave_out(head := line[: each[0].count(" ") if each else 0])
+            tokens = [token for token in tokens if token not in head]
+        return tokens
 
     def without_remarks(self, tokens: list[Token]) -> list[Token]:
         for at, token in enumerate(tokens):
@@ -296,12 +318,18 @@ class Outline(Prose):
     def parts(self, k: int, before: Tokens) -> bool:
         """Whether a token parts two clauses."""
         tokens, token = self.tokens, self.tokens[k]
+        if token.text == "=>" and (
+            not before or any(t.text == "=" for t in before)
+        ):  # u = x^2 => u' = 2x
+            name = "".join(t.text for t in takewhile(lambda t: t.text != "=", tokens[k + 1 :]))
+            return name.count("\n") == 0 and DEFINED.fullmatch(name) is not None
         if token.kind != "word" and token.text not in PARTS:
             return False
         if token.kind == "line":
             return not self.goes_on(k)
         if token.text == ".":  # that ends a sentence
-            return not token.spaced and tokens[k + 1 : k + 2] != [] and tokens[k + 1].spaced
+            after = tokens[k + 1 : k + 2]
+            return not token.spaced and any(t.spaced or t.kind == "line" for t in after)
         if token.text == ":" and 0 < len(before) < LABEL:
             defined = self.definition(before)  # `let u = x^2: 3u`
             return defined is not None and mentions(defined[0], tokens[k + 1 :])
@@ -368,29 +396,43 @@ class Outline(Prose):
         where = [*accumulate(clause.word in BELOW for clause in clauses)]  # from here on
         pairs = [*zip(clauses, where, strict=True)] if clauses[1:] else []
         found = [self.definition(clause.tokens, below > 0) for clause, below in pairs]
+        bases = {*self.words.names} | {name.rstrip("'") for name, _ in filter(None, found)}
+        clauses = [c._replace(tokens=[*self.part_names(c.tokens, bases)]) for c in clauses]
         for name, _ in filter(None, found):
             if not name.isidentifier():  # u', du/dx, g(x)
                 clauses = [c._replace(tokens=glue(c.tokens, name)) for c in clauses]
         rest: list[Clause] = []
         named: list[tuple[str, list[Token]]] = []
-        below = True
         for clause, behind in zip(clauses, where, strict=True):
             defined = self.definition(clause.tokens, behind > 0) if clauses[1:] else None
-            others = [c.tokens for c in clauses if c is not clause]
-            defines = clause.word in BELOW
-            if defined and (defines or any(mentions(defined[0], each) for each in others)):
+            others = [self.without_name(c.tokens) for c in clauses if c is not clause]
+            if defined and (clause.word in BELOW or any(mentions(defined[0], o) for o in others)):
                 named.append(defined)
-                below &= defines or clause.word in ("let", "set", "sei", "soit", "sia")
             else:
                 rest.append(clause)
         names = dict(named)
-        if not named or len(names) < len(named) or len(named) > MOST or len(rest) != 1:
+        if not named or len(names) < len(named) or len(named) > MOST or not rest:
             return clauses
-        *before, last = self.links(rest[0].tokens)
-        if below or len(before) < 2 or any(mentions(name, last) for name in names):
+        try:
             self.define(names)
-            return rest
-        return clauses
+        except TextError:
+            if any(mentions(name, self.links(rest[-1].tokens)[-1]) for name in names):
+                raise
+            return clauses
+        return rest
+
+    def part_names(self, tokens: Tokens, names: set[str]) -> Iterator[Token]:
+        """The tokens, with `uv` as u v where both are names: in `uv'` the prime is of v."""
+        for token in tokens:
+            short = token.kind == "word" and self.letter(token) == "s" and {*token.text} <= names
+            for k, letter in enumerate(token.text, token.start) if short else ():
+                yield Token("word", letter, k, k + 1, token.spaced and k == token.start)
+            yield from [] if short else [token]
+
+    def without_name(self, tokens: Tokens) -> Tokens:
+        """What a clause says: all of it but the name of a derivative before its first sign."""
+        head = self.links(tokens)[0]
+        return tokens[len(head) :] if names_a_derivative(head) else tokens
 
     def define_behind_cases(self) -> None:
         """Read what stands behind cases: `2d if d < 1 else 0, where d = |x|`."""
@@ -464,7 +506,7 @@ class Outline(Prose):
             fault = "several formulas", "give one formula"
             raise self.fault(parting, *NEVER.get(parting.text, fault))
         steps: list[tuple[str, list[Token], bool]] = []
-        label = ""
+        label, aside = "", False
         for clause in clauses:
             linked = self.links(clause.tokens)
             found = [self.trim_words(tokens) for tokens in linked]
@@ -481,6 +523,9 @@ class Outline(Prose):
                 and self.is_equation(found[-2])
             ):
                 self.leave_out(found.pop())  # what vanishes at the optimum
+            label = "" if aside and found[0] else label
+            aside = len(found) > 1 and self.is_untaken(found[0], whole=True)  # d/dx(x^2) = 2x
+            label = spell(found[0]) if aside else label
             for k, tokens in enumerate(found):
                 last = k == len(found) - 1
                 if last or not self.is_label(tokens) or self.is_untaken(tokens):
@@ -505,12 +550,13 @@ class Outline(Prose):
         named = any(each and each.kind in ("name", "entry") for each in meant)
         return named and not self.is_label(tokens) and not self.is_untaken(tokens)
 
-    def is_untaken(self, tokens: Tokens) -> bool:
-        """Whether tokens are a derivative of something that is not yet taken: `d/dx(x^2)`."""
+    def is_untaken(self, tokens: Tokens, *, whole: bool = False) -> bool:
+        """Whether tokens have, or are, a derivative that is not yet taken: `d/dx(x^2)`."""
         if len(tokens) < 4 or not self.reading.by:
             return False
         tree, _, aside = self.try_to_parse(tokens)
-        return tree is not None and aside.untaken is not None
+        named = isinstance(tree, ast.Call) and ast.unparse(tree.func) == UNTAKEN
+        return named if whole else tree is not None and aside.untaken is not None
 
     def read_steps(self, steps: list[tuple[str, list[Token], bool]]) -> ast.expr:
         """The tree of the last step; the others are kept, but for those of another name.
@@ -518,7 +564,7 @@ class Outline(Prose):
         Of several partial derivatives it is the one that is asked for.
         """
         by = {label: self.differentiates_by(label) for label, *_ in reversed(steps) if label}
-        due = next(iter(by), "")
+        due = steps[-1][0] or next((label for label in by if " " not in label), "")
         if by.get(due, "") not in ("", self.reading.by):
             due = next((label for label in by if by[label] == self.reading.by), due)
         while steps[-1][0] not in ("", due):
@@ -528,7 +574,11 @@ class Outline(Prose):
         for k, (label, tokens, chained) in enumerate(steps, 1 - len(steps)):
             start, end, fault = tokens[0].start, tokens[-1].end, None
             linked = chained and k < 0
-            if k < 0 and label not in ("", due):
+            if (
+                k < 0
+                and label not in ("", due)
+                and VARIABLES.sub("", label) != due.partition("(")[0]
+            ):
                 self.leave_out(tokens)
                 continue
             if k < 0:

@@ -49,7 +49,9 @@ UNFINISHED = as_set("if when else otherwise elif or oder ou")
 JOINTS = frozenset("*/^·")
 STRANGE = re.compile("[SLso]")
 REMARK = re.compile(r"(?=.*[SL])[kdSLso'\-~.!]+")
-BEFORE = re.compile(r"(?:[SLso]|[kd'~](?=[SLso][kdSLso'~]*[SLso]))(?:[kdSLso'~]*[SLso])?[.']*")
+BEFORE = re.compile(
+    r"(?:[SLso]|[kd'~](?=[SLso][kdSLso'~]*[SLso]))(?:[kdSLso'~]*[SLso])?[.']*(?!(?<=[o'])'*\()"
+)
 BEHIND = re.compile(r"(?<=[nkd)])\.?[SLso][kdSLso'\-~.!]*$")
 """Words that say nothing, in a sketch of a text: a letter a token."""
 LONG = 4  # letters: among the words of a remark there is one
@@ -174,7 +176,8 @@ class Prose:
             if named or (sign is None and self.goes_on_with(tokens[stop : stop + 1])):
                 continue
             self.leave_out(tokens[start : sign or stop])
-            kept = [tokens[sign]._replace(kind="op", text="=")] if sign and start else []
+            goes_on = start and tokens[start - 1].text != "."
+            kept = [tokens[sign]._replace(kind="op", text="=")] if sign and goes_on else []
             tokens[start:stop] = kept
         return strip(tokens) or self.tokens
 

@@ -215,7 +215,7 @@ TOKEN = re.compile(
     r"|(?P<word>w\.r\.t\.|d\.p\.|s\.f\.|[^\W\d_][^\WΣ]*(?:(?<=_)\{\\?\w+\})?|_\w+|_\{\w+\})"
     r"|(?P<string>(?<=einsum\()\s?(['\"])[A-Za-z, ]{1,60}(?:->[A-Za-z ]{0,12})?\5)"
     r"|(?P<op>\.[*/^]|\*\*|<=|>=|==|!=|:=|=>|->|//|\.\.\.|\$\$?|[^\\\n])"
-    r"|(?P<line>\n|\\\\|\\newline\b)"
+    r"|(?P<line>\n|(?:\\\\(?:\[\d+[a-z]{2}\])?|\\newline\b)[ ]*\n?)"
     r"|(?P<left>\\(?:left|[bB]igg?l)\s*\|)|(?P<right>\\(?:right|[bB]igg?r)\s*\|)"
     rf"|\\(?P<accent>{ACCENTED})"
     rf"|(?P<gap>\\(?:[,;:! ]|(?:{SPACES}|boxed|fbox)(?![A-Za-z])|(?:{FONTS})\s*(?=\\[A-Za-z])"

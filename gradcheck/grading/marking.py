@@ -121,7 +121,8 @@ def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) 
         return judged
     said = _say_unequal(formula.text, found.step, found.before)
     told = replace(judged.conclude(judged.verdict, said), line=found.step.line)
-    chained = found.step.chained or (found.before is not None and found.before.chained)
+    at, before = found.step, found.before
+    chained = at.chained or (before and "=" in formula.text[before.end : at.start])
     if judged.verdict == "right" and key.problem.chain == "strict" and chained:
         unnamed = Diagnosis("unnamed")
         return replace(told, verdict="wrong", score=0.0, tags=(), diagnosis=unnamed)
@@ -131,10 +132,12 @@ def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) 
         return told
     assert found.step.tree is not None
     step = replace(formula.piece(found.step.tree), tokens=(), steps=())
-    there = None
-    if not found.taken:
-        there = _explain(key, part, step, judge(key, part, step)).diagnosis
-    there = there or find_slip(key, part, step) or Diagnosis("unnamed")
+    there = _explain(key, part, step, judge(key, part, step)).diagnosis or Diagnosis("unnamed")
+    known = there.hypotheses
+    if found.taken:
+        known = tuple(h for h in known if h.mistake.slip or h.mistake.id == "false-law-of-algebra")
+        there = Diagnosis("torn" if known[1:] else "unique" if known else "unnamed", known)
+    there = (None if known and not found.taken else find_slip(key, part, step)) or there
     return told.attach(there, key.problem.credit)
 
 
@@ -182,6 +185,8 @@ def find_broken(key: Key, part: Part, formula: Formula) -> Broken | None:
             half = formula.piece(step.tree).half_unit or Fraction(0)
             if varies and varied:
                 found = compare(values, due)
+            elif not half and "." in formula.text[step.start : step.end]:
+                continue  # 5*7.389 for 5e^2
             else:  # 2/3 = 0.667 = 2/3
                 noise = key.noise(part.name)
                 halves = np.full(noise.shape, max(half, rounded) or None, dtype=object)

@@ -213,8 +213,9 @@ def test_a_chain_that_begins_wrong_says_so(problem):
 def test_a_strict_chain_has_no_false_link(whole, own):
     """`chain: strict` in a problem or its set says which link it is."""
     ready = keyed(f"{whole}problems:\n- {{id: t, inputs: {{x: 2.0}}, program: x**3{own}}}\n")
-    judged = mark(ready, ready.problem.parts[0], "2x = 3x^2")
-    assert (judged.verdict, judged.score, judged.line) == ("wrong", 0.0, 1)
+    for line, typed in enumerate(["2x = 3x^2", "3x^2\n= 2x\n= 3x^2"], 1):
+        judged = mark(ready, ready.problem.parts[0], typed)
+        assert (judged.verdict, judged.score, judged.line) == ("wrong", 0.0, line)
 
 
 @pytest.mark.parametrize(("typed", "left"), [("1. 5", "1."), ("a) 2", "a)"), ("2) 3x", "2)")])
