@@ -104,7 +104,6 @@ def name_scalar_type(value: Value) -> str:
 
 
 def drop_defaults(kwargs: Params) -> dict[str, Value]:
-    """Keywords that say more than NumPy's defaults."""
     said = {k: v for k, v in kwargs.items() if not (v is None or v is np._NoValue)}
     return {k: v for k, v in said.items() if not (k == "where" and v is True)}
 

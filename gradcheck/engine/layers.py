@@ -314,7 +314,6 @@ ZEROS: Draw = lambda rng, shape: np.zeros(shape)
 
 
 def _draw_evenly(count: int) -> Draw:
-    """Between minus and plus the root of 1 / count."""
     bound = 1 / math.sqrt(count) if count else 0.0
     return lambda rng, shape: rng.uniform(-bound, bound, shape)
 

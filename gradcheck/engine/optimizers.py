@@ -76,8 +76,8 @@ class SGD(Optimizer):
     ) -> None:
         super().__init__(params, lr, weight_decay)
         _expect(momentum >= 0, f"Invalid momentum value: {momentum}")
-        if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        plain = momentum > 0 and dampening == 0
+        _expect(plain or not nesterov, "Nesterov momentum requires a momentum and zero dampening")
         self.momentum, self.dampening, self.nesterov = momentum, dampening, nesterov
 
     def step(self) -> None:

@@ -224,7 +224,6 @@ def _take_over(t: Value, result: Value) -> None:
 
 
 def _refuse_if_leaf(t: Value, region: bool = False) -> None:
-    """PyTorch's refusals of a recorded write; raises RuntimeError."""
     view = t._view
     if view is not None and view.frozen:
         raise RuntimeError(advice.FROZEN_VIEW)

@@ -30,12 +30,6 @@ class Rows:
     pieces: tuple[tuple[str, tuple[int, ...]], ...] = ()
     once: "Case | None" = None
 
-    def units(self) -> Iterator[Array]:
-        for index in np.ndindex(self.shape):
-            unit = np.zeros(self.shape)
-            unit[index] = 1.0
-            yield unit
-
     def blocks(self, wrt: tuple[str, ...]) -> Iterator[tuple[str, str, slice, tuple[int, ...]]]:
         """The parts: its name, by what it is, which rows it has, and the shape that they have.
 
@@ -81,8 +75,10 @@ class Case:
         return {part: name for part, name, *_ in self.rows.blocks(self.wrt)}
 
     def list_rows(self) -> Iterator["Case"]:
-        for unit in self.rows.units() if self.rows is not None else ():
-            yield replace(self, cotangent=unit, rows=None)
+        assert self.rows is not None
+        every = np.zeros(self.rows.shape)
+        for index in np.ndindex(every.shape):
+            yield replace(self, cotangent=unit(every, index), rows=None)
 
     def floats(self) -> dict[str, Array]:
         return {name: np.array(v, dtype=np.float64) for name, v in self.inputs.items()}
@@ -111,7 +107,6 @@ class Estimate:
         return each(lambda value: arb(value, next(bars)), self.value)
 
     def pairs(self) -> list[tuple[float, float]]:
-        """Each number with its bar."""
         return list(zip(self.value.ravel().tolist(), self.error.ravel().tolist(), strict=True))
 
     @property

@@ -21,17 +21,9 @@ from gradcheck.engine.tape import RIGHT, Node, Step, Verbs, pull, walk
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.run import silence_warnings
-from gradcheck.opinions import limits, opinion
-from gradcheck.opinions.limits import EPSILON, SAMPLES
+from gradcheck.opinions import limits, opinion, tape
 from gradcheck.opinions.opinion import Case, Estimate, NotScalar, Opinion
-from gradcheck.opinions.tape import (
-    Leaves,
-    Observer,
-    collect_gradients,
-    make_leaves,
-    make_seed,
-    replay,
-)
+from gradcheck.opinions.tape import Leaves, Observer
 from gradcheck.ops.row import Op
 from gradcheck.values import Array, Numbers
 
@@ -42,7 +34,7 @@ HELD = "values are held constant (.detach(), no_grad)"
 
 
 @opinion.by_rows
-def reverse(case: Case, samples: int = SAMPLES) -> Opinion:
+def reverse(case: Case, samples: int = limits.SAMPLES) -> Opinion:
     """Value and gradients by the tape, with bars; abstains where the program refuses tensors.
 
     The program runs once: its tape is replayed for the disturbed runs where all is on it.
@@ -76,7 +68,7 @@ def reverse_each(
 def _run_once(cases: Sequence[Case], observer: Observer | None) -> tuple[list[Run], Forward, str]:
     """What comes undisturbed, how to run forward again, and what the tape does not hold."""
     case = cases[0]
-    taken, held, leaves = MODE.taken, MODE.held, make_leaves(case, case.inputs)
+    taken, held, leaves = MODE.taken, MODE.held, tape.make_leaves(case, case.inputs)
     hooks = () if observer is None else (observer.observe, observer.count)
     with watching(*hooks):
         out = case.function("tensor", leaves)
@@ -101,7 +93,7 @@ def _replay(case: Case, leaves: Leaves, out: Numbers, observer: Observer) -> For
 
     def run_again(given: Leaves) -> Numbers:
         with silence_warnings(RuntimeWarning):
-            return replay(known, {steps[n]: leaf for n, leaf in given.items()}, "tensor")
+            return tape.replay(known, {steps[n]: leaf for n, leaf in given.items()}, "tensor")
 
     return run_again
 
@@ -111,7 +103,7 @@ def _form(
 ) -> Opinion:
     whole = _flatten(value, gradients)
     size, bars = np.abs(whole), spread(whole, [_flatten(*run) for run in others])
-    bars += 2 * EPSILON * size  # each number's own rounding
+    bars += 2 * limits.EPSILON * size  # each number's own rounding
     wide = bars > limits.SWAYED * size  # a few samples say little of how far rounding can go
     if wide.any():
         bars[wide] *= limits.HUMBLE
@@ -136,24 +128,24 @@ def run_once(case: Case, verbs: Verbs = RIGHT) -> Run:
     if case.rows is not None:
         found = [run_once(row, verbs) for row in case.list_rows()]
         return found[0][0], opinion.stack_rows(case, [gradients for _, gradients in found])
-    leaves = make_leaves(case, case.inputs)
+    leaves = tape.make_leaves(case, case.inputs)
     return _back([case], leaves, case.function("tensor", leaves), verbs)[0]
 
 
 def _back(cases: Sequence[Case], leaves: Leaves, out: Numbers, verbs: Verbs = RIGHT) -> list[Run]:
     value = np.asarray(unwrap(out), dtype=np.float64)
-    seeds = [make_seed(value, each.cotangent) for each in cases]
+    seeds = [tape.make_seed(value, each.cotangent) for each in cases]
     tracked = isinstance(out, Tensor) and out.requires_grad
     found = []
     for left, seed in zip(reversed(range(len(seeds))), seeds, strict=True):
         landed = walk([(out._step(), seed)], verbs=verbs, retain=left > 0) if tracked else {}
-        found.append((value, collect_gradients(leaves, landed, cases[0].wrt)))
+        found.append((value, tape.collect_gradients(leaves, landed, cases[0].wrt)))
     return found
 
 
 def differentiate_twice(case: Case, name: str) -> float:
     """The second derivative by one scalar input, by going back through the way back."""
-    leaves = make_leaves(case, case.inputs)
+    leaves = tape.make_leaves(case, case.inputs)
     out = case.function("tensor", leaves)
     (first,) = grad(out, [leaves[name]], grad_outputs=case.cotangent, create_graph=True)
     if first is None or not first.requires_grad:
@@ -181,18 +173,17 @@ def _run_disturbed(cases: Sequence[Case], forward: Forward, rng: Random) -> list
 
     verbs = replace(RIGHT, seed=noisy_seed, pull=noisy_pull)
     with watching(disturb=disturb):
-        inputs = {name: np.asarray(v, dtype=np.float64) for name, v in case.inputs.items()}
-        moved = {name: v * rounding(v.shape) for name, v in inputs.items()}
-        leaves = make_leaves(case, moved)
+        moved = {name: v * rounding(v.shape) for name, v in case.floats().items()}
+        leaves = tape.make_leaves(case, moved)
         found = _back(cases, leaves, forward(leaves), verbs)
         if not np.isfinite(found[0][0]).all():  # a disturbed exponent of a negative number
-            leaves = make_leaves(case, case.inputs)
+            leaves = tape.make_leaves(case, case.inputs)
             found = _back(cases, leaves, forward(leaves), verbs)
         return found
 
 
 def rounder(
-    rng: np.random.Generator | Random, unit: float = EPSILON
+    rng: np.random.Generator | Random, unit: float = limits.EPSILON
 ) -> Callable[[tuple[int, ...]], Array]:
     """A function that gives a factor for every entry: 1, and a few units of rounding up or down.
 

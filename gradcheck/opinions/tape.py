@@ -173,7 +173,6 @@ def record(case: Case) -> Tape | None:
 
 
 def make_leaves(case: Case, values: Mapping[str, Array]) -> dict[str, Tensor]:
-    """The inputs as tensors; those that are differentiated require grad."""
     floats = {name: np.asarray(v, dtype=np.float64) for name, v in values.items()}
     return {name: tensor(v, requires_grad=name in case.wrt) for name, v in floats.items()}
 

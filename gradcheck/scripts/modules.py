@@ -160,8 +160,6 @@ class Identity(Module):
 
 
 class ModuleDict(Module, MutableMapping[str, Value]):
-    """Modules by their names, in their order."""
-
     __hash__ = object.__hash__
 
     def __init__(self, values: Params | None = None) -> None:
@@ -187,8 +185,6 @@ class ModuleDict(Module, MutableMapping[str, Value]):
 
 
 class ParameterDict(ModuleDict):
-    """Parameters by their names."""
-
     def __setitem__(self, name: str, value: Value) -> None:
         setattr(self, name, mark(value))
 
@@ -197,8 +193,6 @@ class ParameterDict(ModuleDict):
 
 
 class ParameterList(ModuleList):
-    """Parameters by their places."""
-
     def __setattr__(self, name: str, value: Value) -> None:
         super().__setattr__(name, mark(value) if name.isdigit() else value)
 
@@ -390,8 +384,6 @@ class Dataset:
 
 
 class TensorDataset(Dataset):
-    """Rows of several tensors, side by side."""
-
     def __init__(self, *tensors: Tensor) -> None:
         if len({len(t) for t in tensors}) > 1:
             raise AssertionError("Size mismatch between tensors")
@@ -405,8 +397,6 @@ class TensorDataset(Dataset):
 
 
 class Subset(Dataset):
-    """Some rows of a dataset."""
-
     def __init__(self, dataset: Value, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
 

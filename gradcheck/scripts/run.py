@@ -136,7 +136,6 @@ def install() -> None:
 
 
 def _explain_missing(owner: str, name: str, names: Iterable[str]) -> str:
-    """A sentence on a name that is PyTorch's and not here, and on what is."""
     offered = [each for each in names if not each.startswith("_")]
     cure = INSTEAD.get(name) or suggest_nearest(name, offered)
     if not cure and owner in (LIBRARY, "Tensor", "torch.nn.functional"):
@@ -191,9 +190,8 @@ class LeafNames:
 
     def of(self, step: Step) -> str:
         """The name of a leaf; of what nobody holds a number."""
-        leaf = isinstance(step, Leaf)
-        held = step.variable if isinstance(step, Leaf) else step
-        name = self.known.get(id(held), "a leaf" if leaf else "a value")
+        held, word = (step.variable, "a leaf") if isinstance(step, Leaf) else (step, "a value")
+        name = self.known.get(id(held), word)
         self.given[name] += 1
         return name if self.given[name] == 1 else f"{name} ({self.given[name]})"
 

@@ -135,7 +135,6 @@ def draw_normal(mean: Value, std: Value = 1.0, size: Value = None, **named: Valu
 def draw_multinomial(
     p: Value, num_samples: int, replacement: bool = False, generator: Value = None
 ) -> Value:
-    """Places drawn with these weights."""
     rng = (generator or GENERATOR).rng
     weights = np.atleast_2d(np.asarray(unwrap(p), dtype=np.float64))
     rows = [rng.choice(len(w), num_samples, replacement, w / w.sum()) for w in weights]

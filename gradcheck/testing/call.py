@@ -99,15 +99,12 @@ class Call:
 
     def case(self, seed: int, cotangent: Array | None = None) -> Case:
         """The question for the three opinions; the other arguments stay what they are."""
-        if self.rows:
-            rows = Rows(self.shape())
-            return Case(
-                self.on, self._inputs, tuple(self.placed), seed=seed, where=self._where, rows=rows
-            )
-        if cotangent is None and (shape := self.shape()):  # one number in brackets is a number
+        shape, wrt = self.shape(), tuple(self.placed)
+        rows = Rows(shape) if self.rows else None
+        if shape and cotangent is None and rows is None:  # one number in brackets is a number
             one = prod(shape) == 1
             cotangent = np.ones(shape) if one else draw_signed(np.random.default_rng(seed), shape)
-        return Case(self.on, self._inputs, tuple(self.placed), cotangent, seed, self._where)
+        return Case(self.on, self._inputs, wrt, cotangent, seed, self._where, rows=rows)
 
     def expected_shapes(self, value: tuple[int, ...] = ()) -> dict[str, tuple[int, ...]]:
         """Of the gradients by their names; of the slopes of a value's entries by its shape."""

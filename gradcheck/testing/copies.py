@@ -58,7 +58,6 @@ class Kept:
     """Everything that some functions can reach and change, as it was when this was made."""
 
     def __init__(self, *functions: Value) -> None:
-        """Remember what the functions' objects, closures and globals hold now."""
         self._seen: dict[int, Value] = {}
         self._saved: list[tuple[Value, Value]] = []
         for function in functions:

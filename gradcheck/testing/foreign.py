@@ -54,7 +54,6 @@ class TensorLibrary:
     pull: Callable[[Value, Routine, Value, Value], Value]
 
     def run(self, function: Routine, given: Sequence[Value], kwargs: Params) -> Value:
-        """What its function gives for arrays, as arrays."""
         with self.around():
             came = function(*(_each(self.change, g) for g in given), **kwargs)
             return _each(_to_array, came)

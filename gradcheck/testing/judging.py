@@ -103,8 +103,6 @@ class Claim:
 
 @dataclass(frozen=True)
 class AskedPoint:
-    """One question, the claim that is judged by it, if there is one, and the verdict."""
-
     call: Call
     case: Case
     claim: Claim | None

@@ -141,12 +141,8 @@ class Way:
 
     def rank(self, backward: Value, arguments: tuple[str, ...], *, keeps: bool) -> int:
         """How likely it is by the parameters: 3 where their names say it, -1 where none fits."""
-        signature, first, given = (
-            read_signature(backward),
-            len(self.cotangents),
-            self.names(arguments),
-        )
-        names = list_names(backward)
+        signature, given = read_signature(backward), self.names(arguments)
+        first, names = len(self.cotangents), list_names(backward)
         several = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
         needed = sum(signature.parameters[n].default is inspect.Parameter.empty for n in names)
         optional = set(names[max(needed, first) : len(given)])
@@ -183,10 +179,8 @@ def find_way(
     texts = {way: f"{name}({', '.join(way.names(arguments))})" for way in every}
     best = max(every, key=ranks.__getitem__)
     if ranks[best] < 0:
-        called = (
-            f"`{name}({', '.join(list_names(backward))})` does not take what it is called with: "
-        )
-        raise TypeError(called + " or ".join(texts.values()))
+        own, called = ", ".join(list_names(backward)), " or ".join(texts.values())
+        raise TypeError(f"`{name}({own})` does not take what it is called with: {called}")
     apart = [way for way in every if (way.outputs, way.behind) != (best.outputs, best.behind)]
     other = max(apart, key=ranks.__getitem__)
     unsure = ranks[other] == ranks[best] or best.behind == "cache"

@@ -292,6 +292,7 @@ class RepairSearch:
     budget: TimeBudget
     trees: dict[str, ast.Module] = field(default_factory=dict)  # of files, which are edited
     tried: set[Value] = field(default_factory=set)
+    copies: Copies = field(default_factory=Copies)
     floats: Mapping[CodeType, Params] = field(default_factory=dict)  # by what runs, their names
     constants: Set[str] = frozenset()  # names of the files that forward reads, and backward
     shared: bool = False  # whether forward runs what is edited
@@ -343,12 +344,9 @@ class RepairSearch:
         for source, edit in () if chosen.grows else others:
             if self.budget.left < until:
                 break
-            elsewhere = edit.name != chosen.name and getattr(edit.old, "lineno", 0) != line
-            if (
-                elsewhere
-                and edit.cost == chosen.cost
-                and self._is_right_with(edit, source, seconds)
-            ):
+            alike = edit.cost == chosen.cost and edit.name != chosen.name
+            rival = alike and getattr(edit.old, "lineno", 0) != line
+            if rival and self._is_right_with(edit, source, seconds):
                 return True
         return False
 
@@ -406,10 +404,6 @@ class RepairSearch:
                 yield some
             finally:
                 program.kept = was
-
-    @cached_property
-    def copies(self) -> Copies:
-        return Copies()
 
     @cached_property
     def trial(self) -> UserProgram:

@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -134,7 +135,6 @@ class Result:
         return symbolic(self.case).closed
 
     def __repr__(self) -> str:
-        """A few lines: the verdict, each gradient with its error bar, what is wrong."""
         sound = self.verdict in ("agree", "kink", "unstable-forward")
         refused = ": the opinions agree, the gradient given does not"
         lines = [self.verdict + (refused if self.judged and not self.ok and sound else "")]
@@ -236,18 +236,14 @@ def _choose_first(part: Judged, name: str) -> str:
 
 
 def _write_apart(one: float, other: float) -> tuple[str, str]:
-    pairs = [(f"{one:.{digits}g}", f"{other:.{digits}g}") for digits in range(4, DIGITS + 1)]
-    told = [a != b for a, b in pairs]
-    both = (
-        pair
-        for pair, here, before in zip(pairs[1:], told[1:], told, strict=False)
-        if here and before
+    pairs = ((f"{one:.{digits}g}", f"{other:.{digits}g}") for digits in range(4, DIGITS + 1))
+    apart = (
+        pair for before, pair in pairwise(pairs) if before[0] != before[1] and pair[0] != pair[1]
     )
-    return next(both, (repr(one), repr(other)))
+    return next(apart, (repr(one), repr(other)))
 
 
 def _describe_guess(guess: "Hypothesis", source: str) -> Iterator[str]:
-    """What a mistake is, and the place in forward where it shows."""
     from gradcheck.diagnosis import write_words  # noqa: PLC0415
 
     words = write_words(guess, source)
