@@ -355,15 +355,15 @@ def _compile(file: Path) -> list[CodeType]:
 
 
 def _parse_cell(lines: list[str], start: int, file: str) -> ast.Module:
-    try:
-        return ast.parse("\n" * start + "\n".join(lines[start:]), file)
-    except SyntaxError as error:  # a line within brackets may begin with a % that is Python's
-        k = (error.lineno or 1) - 1
-        command = lines[k].lstrip() if k < len(lines) else ""
-        if not command.startswith(("%", "!")):
-            raise
-        lines[k] = lines[k].replace(command, "pass")
-        return _parse_cell(lines, start, file)
+    while True:
+        try:
+            return ast.parse("\n" * start + "\n".join(lines[start:]), file)
+        except SyntaxError as error:  # a line within brackets may begin with a % that is Python's
+            k = (error.lineno or 1) - 1
+            command = lines[k].lstrip() if k < len(lines) else ""
+            if not command.startswith(("%", "!")):
+                raise
+            lines[k] = lines[k].replace(command, "pass")
 
 
 def _compile_cells(file: str, notebook: object) -> Iterator[CodeType]:
