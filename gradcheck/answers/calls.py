@@ -438,15 +438,16 @@ class Calls(Indices):
         a, b, said = self.shape(left), self.shape(right), ""
         if a and b and len(a) == len(b) == 1:
             row = self.sizes.is_row(left)
+            of_matrix = isinstance(left, ast.Subscript) and isinstance(
+                left.slice, ast.Name
+            )  # X_i w
             if is_turned(right) and not row:
                 self.note("a column beside a row is read as their outer product")
                 return self.apply("outer", [left, right.value], start)
             if dotted and a == b and not is_turned(right) and self.doubt(usual=True):
                 said = "a dot between two vectors is read as their product"
-            elif row and a == b and (is_turned(right) or not dotted):
+            elif a == b and (row or of_matrix) and (is_turned(right) or not dotted):
                 said = MATRICES
-            elif a == b and not is_turned(right) and is_row_of_matrix(left):
-                said = MATRICES  # X_i w
         elif a and b and multiply_shapes(a, b) is not None:
             entrywise = broadcast(a, b) is not None and len(a) == len(b)
             if not entrywise or self.doubt(self.is_linear_algebra()):  # in formulas of matrices
@@ -499,10 +500,6 @@ class Calls(Indices):
         """What was typed between two factors; None where they were not typed so."""
         end, start = left.end_col_offset or 0, right.col_offset
         return self.typed[end:start].strip() if end <= start else None
-
-
-def is_row_of_matrix(node: ast.expr) -> bool:
-    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)
 
 
 UNDECLARED: list[tuple[re.Pattern[str], Callable[[Calls, Token], ast.expr | None]]] = [

@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import chain
 from operator import methodcaller
 from typing import TypeVar
@@ -14,7 +15,6 @@ from typing import TypeVar
 from gradcheck.answers import tokens
 from gradcheck.answers.tokens import (
     DERIVATIVE,
-    DIGITS,
     GOES_ON,
     UNEQUAL,
     Token,
@@ -32,7 +32,6 @@ from gradcheck.answers.tree import (
     Shape,
     Shapes,
     echo,
-    extend,
     is_square,
     make_constant,
     read_number,
@@ -306,15 +305,15 @@ class Operands:
         return self.node(make_constant(text), token.start)
 
     def endless(self, digits: str, start: int) -> ast.expr:
-        """A number whose decimals go on: in a formula a fraction, if a digit repeats."""
-        alone = self.look().kind == "end" and all(
-            t.text in "+-" for t in self.tokens[: self.at - 1]
-        )
-        value = extend(digits, alone)
-        node: ast.expr = ast.Constant(value if "." in digits else int(value))  # type: ignore[arg-type]
-        if 10**DIGITS % value.denominator:
-            above, below = map(ast.Constant, value.as_integer_ratio())
-            node = ast.BinOp(self.node(above, start), ast.Div(), self.node(below, start))
+        """A number whose decimals go on: in a formula 1/3 for 0.33, else some 2.7185 for 2.718."""
+        before, after = self.tokens[: self.at - 1], self.look()
+        alone = after.kind == "end" and all(t.text in "+-" for t in before)
+        node: ast.expr = make_constant(digits + "5" * ("." in digits))
+        if "." in digits and digits[-2:] == 2 * digits[-1] and not alone:
+            less, more = Fraction(digits), Fraction(digits + digits[-1])
+            ratio = (more + (more - less) / 9).as_integer_ratio()
+            above, below = (self.node(ast.Constant(n), start) for n in ratio)
+            node = ast.BinOp(above, ast.Div(), below) if below.value != 1 else above
         node.digits = digits  # type: ignore[attr-defined]
         self.note(f"{digits}{GOES_ON} is read as {echo(node)}")
         return self.node(node, start)

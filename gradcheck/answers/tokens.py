@@ -231,6 +231,7 @@ TOKEN = re.compile(
     re.DOTALL,
 )
 GOES_ON = "..."  # right behind a number: its decimals do
+DECIMALS = re.compile(r"\d+\.?\d*|\.\d+")
 UNSEEN = frozenset(["blank", "gap", "frame"])
 OPS = {"**": "^", ".*": "⊙", "./": "/", ".^": "^", "->": "=>", ":=": "="}
 SET = {"line": "\n", "left": "|(", "right": "|)", "cases": "⦃", "rows": "⟦", "end": "⟧"}
@@ -295,7 +296,7 @@ def _scan(typed: str, plain: Typed, first: int, stop: int) -> list[Token]:
             kind, shown = "line" if kind == "line" else "op", SET[kind]
         else:
             kind, shown = _name_command(typed, kind, m[kind], start)
-        if shown == GOES_ON and not spaced and tokens and tokens[-1].kind == "number":
+        if shown == GOES_ON and not spaced and tokens and DECIMALS.fullmatch(tokens[-1].text):
             kind, shown, start, _, spaced = tokens.pop()
             shown += GOES_ON
         tokens.append(make(Token, (kind, shown, start, end, spaced)))

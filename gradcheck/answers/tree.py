@@ -105,14 +105,6 @@ def make_constant(digits: str) -> ast.Constant:
     return node
 
 
-def extend(digits: str, alone: bool) -> Fraction:
-    """What decimals that go on are of: a third of 0.33, some 2.7185 of 2.718; alone 0.335."""
-    mantissa = digits.lower().partition("e")[0]
-    repeats = not alone and mantissa[-2:] == 2 * mantissa[-1]
-    halves = Fraction(2 * int(mantissa[-1]), 9) if repeats else 1
-    return Fraction(digits) + halves * (find_half_unit(make_constant(digits)) or 0)
-
-
 def find_half_unit(node: ast.expr) -> Fraction | None:
     """Half a unit of the last digit of a bare decimal such as -0.25, 1e-3 or 2.5*10^-3."""
     match node:
