@@ -316,7 +316,7 @@ def find_weights(owner: Value, held: Value, left: Value, kept: Kept) -> Weights:
         place = given if callable(given) else lambda: getattr(owner, name) if name else given
         first = place()
         listed = is_tree(first) and not kept.has(first)
-        if listed and first and (given is held or not callable(given)):
+        if listed and first:
             every, each = list(kept.list_held()), _list_children(first)
             places = {k: [(t, n) for t, n, v in every if v is a] for k, a in each.items()}
             if all(places.values()):
@@ -326,7 +326,8 @@ def find_weights(owner: Value, held: Value, left: Value, kept: Kept) -> Weights:
         return place, tuple(first) if isinstance(first, dict) else ()
 
     held, left = ([each] if isinstance(each, str | np.ndarray) else each for each in (held, left))
-    (mine, keys), (place, left_keys) = look(held), look(left) if left is not None else (None, ())
+    fresh = left is None or callable(left)  # it may give what backward alone makes
+    (mine, keys), (place, left_keys) = look(held), (left, ()) if fresh else look(left)
     keys = keys or tuple(range(len(mine())))
     by_attribute = isinstance(left, list | tuple) and left_keys
     return Weights(mine, place, keys, left_keys if by_attribute else keys)
