@@ -2,8 +2,8 @@
 
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
-from typing import Self
 from weakref import ref
 
 import numpy as np
@@ -138,7 +138,7 @@ def _revive(kind: Routine, node: Node) -> tuple[Value, tuple[Value, ...]]:
 Hook = Callable[[Value], Value]
 
 
-class Removable:
+class Removable(AbstractContextManager["Removable"]):
     """The handle of a hook; `remove()` takes the hook off again, and so does the end of a block."""
 
     def __init__(self, hooks: list[Hook], call: Hook) -> None:
@@ -147,9 +147,6 @@ class Removable:
     def remove(self) -> None:
         if self._call in self._hooks:
             self._hooks.remove(self._call)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *exc: object) -> None:
         self.remove()

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequenc
 from functools import partial, partialmethod
 from itertools import pairwise
 from math import cos, pi, prod
-from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
+from gradcheck.engine.backward import Removable
 from gradcheck.engine.factories import GENERATOR
 from gradcheck.engine.layers import LAYERS, Dropout, Held, Layer, Module, ModuleList, enter, mark
 from gradcheck.engine.optimizers import Adam, Optimizer
@@ -216,20 +216,20 @@ def _register_buffer(self: Module, name: str, value: Value, persistent: bool = T
 
 def _call(self: Module, *args: Value, **named: Value) -> Value:
     """What `forward` gives; hooks are called with the module, what comes and what goes."""
-    for hook in vars(self).get("_forward_pre_hooks", {}).values():
+    for hook in vars(self).get("_forward_pre_hooks", ()):
         made = hook(self, args)
         args = args if made is None else made if isinstance(made, tuple) else (made,)
     value = self.forward(*args, **named)
-    for hook in vars(self).get("_forward_hooks", {}).values():
+    for hook in vars(self).get("_forward_hooks", ()):
         made = hook(self, args, value)
         value = value if made is None else made
     return value
 
 
 def _register_hook(self: Module, kind: str, hook: Callable[..., Value]) -> Value:
-    hooks, key = vars(self).setdefault(f"_{kind}_hooks", {}), object()
-    hooks[key] = hook
-    return SimpleNamespace(remove=lambda: hooks.pop(key, None))
+    hooks = vars(self).setdefault(f"_{kind}_hooks", [])
+    hooks.append(hook)
+    return Removable(hooks, hook)
 
 
 def _load(self: Module, state_dict: Params) -> None:

@@ -21,7 +21,7 @@ from importlib import import_module
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, ModuleType
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from gradcheck.engine.recording import watching
 from gradcheck.engine.tape import Leaf, Step, list_reachable
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import Complaint, TextError
+from gradcheck.language.program import list_frames
 from gradcheck.language.vocabulary import WRITTEN_OUT, join_names, suggest_nearest
 from gradcheck.nn import init
 from gradcheck.opinions.limits import MOST_WORK
@@ -149,16 +150,14 @@ def find_advice(error: BaseException) -> str:
         kind = type(error.obj)
         own = kind.__module__.startswith("gradcheck.") and kind is not Library
         return _explain_missing(kind.__name__, error.name or "", dir(kind)) if own else ""
-    if not isinstance(error, ImportError) or (error.name or "").split(".")[0] != LIBRARY:
+    owner = str(error.name) if isinstance(error, ImportError) else ""
+    if owner.split(".")[0] != LIBRARY:
         return ""
     if isinstance(error, ModuleNotFoundError):
-        cure = INSTEAD.get(str(error.name).rpartition(".")[2])
-        cure = cure or join_names(MODULES.keys() - {LIBRARY})
-        return f"`{error.name}` is not offered by gradcheck - {cure}"
-    name, owner = str(error).partition("cannot import name '")[2].partition("'")[0], error.name
-    return (
-        _explain_missing(owner or LIBRARY, name, dir(sys.modules[owner or LIBRARY])) if name else ""
-    )
+        cure = INSTEAD.get(owner.rpartition(".")[2]) or join_names(MODULES.keys() - {LIBRARY})
+        return f"`{owner}` is not offered by gradcheck - {cure}"
+    name = str(error).partition("cannot import name '")[2].partition("'")[0]
+    return _explain_missing(owner, name, dir(sys.modules[owner])) if name else ""
 
 
 # -- the passes back of a script, and the names of what they reach ---------------------------------
@@ -329,11 +328,7 @@ def _run(codes: list[CodeType], names: Params, file: str) -> Ended | None:
 
 def _locate_line(file: str) -> tuple[int, list[Params]]:
     """The line of the script that is being run, and the variables that it sees."""
-    frame: FrameType | None = sys._getframe(1)
-    own: list[FrameType] = []
-    while frame is not None:
-        own += [frame] if frame.f_code.co_filename == file else []
-        frame = frame.f_back
+    own = [frame for frame in list_frames() if frame.f_code.co_filename == file]
     return own[0].f_lineno if own else 0, [each.f_locals for each in own]
 
 

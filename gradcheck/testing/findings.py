@@ -133,7 +133,9 @@ class Check:
         generic = all(each.verdict.verdict != "kink" for each in self.asked)
         beside = lambda each: not each.call.beside or (generic and is_known(each))
         every = list(filter(beside, self.asked))
-        faults = tuple(dict.fromkeys([*_find_strange(every), *self.faults]))
+        points = {id(each.call): each for each in every}.values()
+        random = [describe_randomness(p.call, p.verdict.opinions["reverse"].value) for p in points]
+        faults = tuple(dict.fromkeys(filter(None, [*random, *self.faults])))
         judged: tuple[Judged, ...] = ()
         why: dict[str, Value] = {}
         for k, each in enumerate(every if every[0].claim else ()):
@@ -228,15 +230,6 @@ def _judge(asked: AskedPoint, rtol: float) -> tuple[AskedPoint, tuple[Judged, ..
 
 
 # -- what is strange -----------------------------------------------------------------------------
-
-
-def _find_strange(every: Sequence[AskedPoint]) -> Iterator[str]:
-    """Words where a function gives other values when it is called again."""
-    points = {id(each.call): each for each in every}.values()
-    words = (
-        describe_randomness(each.call, each.verdict.opinions["reverse"].value) for each in points
-    )
-    yield from filter(None, words)
 
 
 def _differs(verdict: Verdict, call: Call) -> bool:

@@ -265,13 +265,12 @@ def _list_entries(part: Judged) -> Iterator[str]:
     count = f"{len(part.off)} entries are" if len(part.off) > 1 else "one entry is"
     yield f"  d/d{part.part}: {count} out{'; the largest:' if len(part.off) > SHOWN else ':'}"
     smooth = sorted((off for off in part.off if off.interval is None), key=lambda o: -o.distance)
-    for digits in (9, 7, 5):  # of an entry with many indices fewer
-        lines = (
-            [f"  {line}" for line in align(_make_rows(smooth[:SHOWN], digits))] if smooth else []
-        )
-        if digits == 5 or max(map(len, lines), default=0) <= WIDTH:
-            yield from lines
+    lines: list[str] = []
+    for digits in (9, 7, 5) if smooth else ():  # of an entry with many indices fewer
+        lines = [f"  {line}" for line in align(_make_rows(smooth[:SHOWN], digits))]
+        if max(map(len, lines)) <= WIDTH:
             break
+    yield from lines
     for off in [off for off in part.off if off.interval is not None][:SHOWN]:
         low, high = off.interval or (0.0, 0.0)
         entry = _name_entry(off.part, off.index)
