@@ -406,7 +406,10 @@ class Outline(Prose):
         for clause, behind in zip(clauses, where, strict=True):
             defined = self.definition(clause.tokens, behind > 0) if clauses[1:] else None
             others = [self.without_name(c.tokens) for c in clauses if c is not clause]
-            if defined and (clause.word in BELOW or any(mentions(defined[0], o) for o in others)):
+            answers = clause is clauses[-1] and clause.word == "\n"  # with f'(x) = ...
+            if not defined or (answers and not defined[0].isidentifier()):
+                rest.append(clause)
+            elif clause.word in BELOW or any(mentions(defined[0], each) for each in others):
                 named.append(defined)
             else:
                 rest.append(clause)
