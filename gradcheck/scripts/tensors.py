@@ -170,12 +170,14 @@ AHEAD = (
 
 def _read_old_words(named: Params) -> Params:
     """Today's `reduction=` for `size_average=` and `reduce=`, at which PyTorch only warns."""
-    average, each = named.get("size_average"), named.get("reduce")
-    if named.get("reduction") != "elementwise_mean" and bool not in (type(average), type(each)):
+    both = {k: named[k] for k in ("size_average", "reduce") if k in named}
+    old = {k: v for k, v in both.items() if isinstance(v, bool | None)}
+    if not old and named.get("reduction") != "elementwise_mean":
         return named
-    word = "none" if each is False else "sum" if average is False else "mean"
-    kept = {k: v for k, v in named.items() if k not in ("size_average", "reduce")}
-    return kept | {"reduction": word}
+    word = "sum" if old.get("size_average") is False else "mean"
+    said = {"reduction": "none" if old.get("reduce") is False else word}
+    kept = {k: v for k, v in named.items() if k not in old}
+    return kept if {*old.values()} == {None} else kept | said
 
 
 def spell_as_pytorch(given: Value) -> Value:
@@ -314,7 +316,7 @@ TORCH: dict[str, Value] = {
     "from_numpy": as_tensor,
     "get_default_dtype": lambda: FLOAT,
     "histogram": lambda x, bins=100, **how: tuple(
-        map(box, np.histogram(unwrap(x), unwrap(bins), **how))
+        box(each * 1.0) for each in np.histogram(unwrap(x), unwrap(bins), **how)
     ),
     "inf": inf,
     "is_tensor": lambda x: isinstance(x, Tensor),
