@@ -59,7 +59,8 @@ MARKER = re.compile(
     r"|(?P<task>[^\W\d]+) (?:\. )?\d{1,2}(?:\.| [:)]) "
 )
 COUNTED = re.compile(
-    r"(?:(?:[^\W\d]{3,} )?(?:\( )?(?P<count>\d{1,2}|[a-h]|[iv]+)(?:\. | [):] )|[·*] )(?=.)"
+    r"(?:(?:[^\W\d]{3,} )?(?:\( )?(?P<count>\d{1,2}|[a-h]|[iv]+)(?:\. | [):] )|[·*] )"
+    r"(?=.*(?:=|[^\W\d]))"
 )
 COUNTS = [[*map(str, range(1, 20))], [*"abcdefgh"], ["i", "ii", "iii", "iv", "v", "vi"], ["•"] * 20]
 REST = r"(?![-+/:]|[*·](?!\\frac\{[d∂]|[d∂])).*"  # of `dy/dx + 1` is more than a name
@@ -263,7 +264,7 @@ class Outline(Prose):
     def without_counts(self, tokens: list[Token]) -> list[Token]:
         """The tokens without what counts their lines, where all are counted: `1.`, `(b)`, `•`."""
         lines = [line for _, line in split(tokens, lambda k, _: tokens[k].kind == "line") if line]
-        found = [COUNTED.match(spell(line[:5])) for line in lines]
+        found = [COUNTED.match(spell(line)) for line in lines]
         counts = [each["count"] or "•" for each in found if each]
         if len(counts) < max(len(lines), 2) or counts not in [c[: len(lines)] for c in COUNTS]:
             return tokens
@@ -394,8 +395,8 @@ class Outline(Prose):
     def without_definitions(self, clauses: list[Clause]) -> list[Clause]:
         """The clauses but for those that define names which the others use; these are noted."""
         where = [*accumulate(clause.word in BELOW for clause in clauses)]  # from here on
-        pairs = [*zip(clauses, where, strict=True)] if clauses[1:] else []
-        found = [self.definition(clause.tokens, below > 0) for clause, below in pairs]
+        both = zip(clauses, where, strict=True)
+        found = [self.definition(clause.tokens, below > 0) for clause, below in both]
         bases = {*self.words.names} | {name.rstrip("'") for name, _ in filter(None, found)}
         clauses = [c._replace(tokens=[*self.part_names(c.tokens, bases)]) for c in clauses]
         for name, _ in filter(None, found):
@@ -404,12 +405,11 @@ class Outline(Prose):
         rest: list[Clause] = []
         named: list[tuple[str, list[Token]]] = []
         for clause, behind in zip(clauses, where, strict=True):
-            defined = self.definition(clause.tokens, behind > 0) if clauses[1:] else None
+            defined = self.definition(clause.tokens, behind > 0)
             others = [self.without_name(c.tokens) for c in clauses if c is not clause]
-            answers = clause is clauses[-1] and clause.word == "\n"  # with f'(x) = ...
-            if not defined or (answers and not defined[0].isidentifier()):
-                rest.append(clause)
-            elif clause.word in BELOW or any(mentions(defined[0], each) for each in others):
+            if clause is clauses[-1] and clause.word == "\n" and defined:  # f'(x) =
+                others *= defined[0].isidentifier()
+            if defined and (clause.word in BELOW or any(mentions(defined[0], o) for o in others)):
                 named.append(defined)
             else:
                 rest.append(clause)
