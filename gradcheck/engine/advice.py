@@ -218,14 +218,10 @@ def show(value: Value, grad_fn: str, requires_grad: bool) -> str:
     elif requires_grad:
         suffixes.append("requires_grad=True")
     text = f"tensor({_print_entries(array)}"
-    column = len(text) - (text.rfind("\n") + 1)
     for suffix in suffixes:  # on a new line where the old one is full
-        if column + len(suffix) + 3 > WIDTH:
-            text += ",\n" + " " * INDENT + suffix
-            column = INDENT + len(suffix)
-        else:
-            text += f", {suffix}"
-            column += len(suffix) + 2
+        column = len(text) - (text.rfind("\n") + 1)
+        full = column + len(suffix) + 3 > WIDTH
+        text += (",\n" + " " * INDENT if full else ", ") + suffix
     return f"{text})"
 
 

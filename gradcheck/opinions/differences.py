@@ -92,7 +92,6 @@ def _evaluate(case: Case, point: Point) -> tuple[Array, arb]:
 
 
 def _move_along(case: Case, point: Point, along: Mapping[str, Array]) -> Along:
-
     def at(step: arb) -> arb:
         moved = {name: step_from(point[name], u, step) for name, u in along.items()}
         try:

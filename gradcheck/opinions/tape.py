@@ -168,7 +168,6 @@ def record(case: Case) -> Tape | None:
     if not isinstance(out, Tensor) or not out.requires_grad:
         return None
     given: dict[Step, Given] = {node: observer.given[node] for node in nodes}
-
     return Tape(out._step(), tuple(nodes), given, case=case, seed=seed, value=value, leaves=leaves)
 
 

@@ -273,27 +273,22 @@ class RMSprop(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         super().__init__(params, lr, weight_decay)
-        self.alpha, self.eps = alpha, eps
+        self.shares, self.eps = (alpha, 1 - alpha), eps
 
     def _find_direction(self, g: Value, index: int) -> Value:
-        state = self.state[index]
-        state["v"] = v = self.alpha * state.get("v", 0.0) + (1 - self.alpha) * g * g
+        (kept, added), state = self.shares, self.state[index]
+        state["v"] = v = kept * state.get("v", 0.0) + added * g * g
         return g / (np.sqrt(v) + self.eps)
 
 
-class Adagrad(Optimizer):
-    """p -= lr g / (sqrt(s) + eps), with s the sum of all g**2."""
+class Adagrad(RMSprop):
+    """The same, with v the sum of all g**2."""
 
     def __init__(
         self, params: Value, lr: float = 1e-2, weight_decay: float = 0.0, eps: float = 1e-10
     ) -> None:
-        super().__init__(params, lr, weight_decay)
-        self.eps = eps
-
-    def _find_direction(self, g: Value, index: int) -> Value:
-        state = self.state[index]
-        state["s"] = s = state.get("s", 0.0) + g * g
-        return g / (np.sqrt(s) + self.eps)
+        super().__init__(params, lr, eps=eps, weight_decay=weight_decay)
+        self.shares = 1.0, 1.0
 
 
 class AdamW(Adam):

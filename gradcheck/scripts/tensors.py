@@ -1,10 +1,10 @@
 """`torch` as scripts use it beside what gradcheck offers: one device, every float a float64."""
 
+import math
 import pickle
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial, wraps
-from math import e, inf, nan, pi
 from types import ModuleType
 from typing import Any
 
@@ -126,9 +126,7 @@ def _make(
 
 
 def draw_normal(mean: Value, std: Value = 1.0, size: Value = None, **named: Value) -> Tensor:
-    shape = (
-        np.broadcast_shapes(np.shape(unwrap(mean)), np.shape(unwrap(std))) if size is None else size
-    )
+    shape = np.broadcast(unwrap(mean), unwrap(std)).shape if size is None else size
     return _make("randn", tuple(shape), **named) * std + mean  # type: ignore[no-any-return]
 
 
@@ -197,7 +195,6 @@ def spell_as_pytorch(given: Value) -> Value:
 
 
 def _box_answer(function: Routine) -> Routine:
-
     def ask(*args: Value, **named: Value) -> Value:
         how = {key: v for key, v in respell(named).items() if v is not None and v is not False}
         made = function(*map(unwrap, args), **how)
@@ -298,10 +295,14 @@ BOTH: Params = {
     "transpose": lambda x, *dims, dim0=0, dim1=1: x.swapaxes(*(dims or (dim0, dim1))),
 }
 """Functions that are methods of tensors too."""
+IDLE = """set_default_device set_default_dtype set_default_tensor_type set_num_threads
+set_printoptions"""
 TORCH: dict[str, Value] = {
     **DTYPES,
+    **{name: getattr(math, name) for name in ("e", "inf", "nan", "pi")},
     **{name: partial(_make, name) for name in {**MAKERS, **GENERATOR.makers()}},
     **BOTH,
+    **dict.fromkeys(IDLE.split(), lambda *kind, **named: None),
     "Generator": lambda device=None: Generator(),
     "Size": TorchSize,
     "Tensor": TensorKind("Tensor", (), {}),
@@ -312,36 +313,25 @@ TORCH: dict[str, Value] = {
     "device": Device,
     "dtype": np.dtype,
     "gradient": lambda x: as_tuple(np.gradient(x)),
-    "e": e,
     "from_numpy": as_tensor,
     "get_default_dtype": lambda: FLOAT,
     "histogram": lambda x, bins=100, **how: tuple(
         box(each * 1.0) for each in np.histogram(unwrap(x), unwrap(bins), **how)
     ),
-    "inf": inf,
     "is_tensor": lambda x: isinstance(x, Tensor),
     "load": load,
     "meshgrid": partial(meshgrid, indexing="ij"),
-    "nan": nan,
     "normal": draw_normal,
     "numel": lambda x: int(np.size(unwrap(x))),
-    "pi": pi,
     "save": save,
-    **dict.fromkeys(
-        ("set_default_device", "set_default_dtype", "set_default_tensor_type"), lambda kind: None
-    ),
-    "set_printoptions": lambda **named: None,
     "tensor": tensor,
     "zero_": lambda x: x.zero_(),
     **{f"{name}Tensor": partial(_make_typed, DTYPES[kind]) for kind, name in SCALAR_TYPES.items()},
     "addmm": lambda x, a, b, beta=1, alpha=1: beta * x + alpha * (a @ b),
     "finfo": lambda dtype=None: np.finfo(as_dtype(dtype) or FLOAT),
     "range": lambda start, end, step=1: tensor(np.arange(start, end + step / 2, step), dtype=FLOAT),
-    "set_num_threads": lambda count: None,
-    **{
-        name: partial(_list_triangle, getattr(np, name))
-        for name in ("tril_indices", "triu_indices")
-    },
+    "tril_indices": partial(_list_triangle, np.tril_indices),
+    "triu_indices": partial(_list_triangle, np.triu_indices),
 }
 CUDA: Params = {
     "is_available": lambda: False,
@@ -410,7 +400,7 @@ METHODS: Params = {
     "data_ptr": lambda self: np.asarray(self._value).ctypes.data,
     "device": property(lambda self: Device()),
     "float": lambda self: cast(self, FLOAT),
-    "is_cuda": property(lambda self: False),
+    **dict.fromkeys(("is_cuda", "volatile"), property(lambda self: False)),
     "is_contiguous": lambda self: True,
     "masked_fill_": lambda self, mask, value: copy_(self, self.masked_fill(mask, value)),
     "new": lambda self, *given, **silent: _make_typed(self.dtype, *given),
@@ -426,5 +416,4 @@ METHODS: Params = {
     "type_as": _to,
     "uniform_": _make_filler(lambda rng, shape, low=0.0, high=1.0: rng.uniform(low, high, shape)),
     "view_as": lambda self, other: self.reshape(other.shape),
-    "volatile": property(lambda self: False),
 }  # fmt: skip

@@ -152,7 +152,6 @@ class Judged:
     remark: str = ""
 
     def expect(self, known: Estimate, bars: Array) -> None:
-        """Set what is expected, and how far a claim may be off it."""
         self.known, self.low, self.high = known, known.value, known.value
         self.given, self.bars = np.asarray(self.given), np.array(bars)
 

@@ -133,7 +133,6 @@ class Way:
 
     cotangents: tuple[str, ...] = ("cotangent",)
     behind: str = "arguments"  # or "cache", or "nothing"
-    outputs: int = 1
 
     def names(self, arguments: Sequence[str]) -> tuple[str, ...]:
         more = {"arguments": tuple(arguments), "cache": ("cache",), "nothing": ()}
@@ -173,7 +172,7 @@ def find_way(
         each = tuple(f"cotangent_{k}" for k in range(count))
         ways = [(f"({', '.join(each)})",), each] if count > 1 else [("cotangent",)]
         if cached is not False or behind != "cache":
-            every += [Way(way, behind, count) for way in ways]
+            every += [Way(way, behind) for way in ways]
     name = getattr(backward, "__name__", "backward")
     ranks = {way: way.rank(backward, arguments, keeps=keeps) for way in every}
     texts = {way: f"{name}({', '.join(way.names(arguments))})" for way in every}
@@ -181,7 +180,7 @@ def find_way(
     if ranks[best] < 0:
         own, called = ", ".join(list_names(backward)), " or ".join(texts.values())
         raise TypeError(f"`{name}({own})` does not take what it is called with: {called}")
-    apart = [way for way in every if (way.outputs, way.behind) != (best.outputs, best.behind)]
+    apart = [way for way in every if way.behind != best.behind]
     other = max(apart, key=ranks.__getitem__)
     unsure = ranks[other] == ranks[best] or best.behind == "cache"
     if cached is None and ranks[best] < 3 and ranks[other] >= 0 and unsure:

@@ -17,7 +17,7 @@ from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.report.figures import format_bar, nest_text, plain
 from gradcheck.testing.foreign import PLAIN
-from gradcheck.testing.judging import Judged, Off, find_level
+from gradcheck.testing.judging import SOUND, Judged, Off, find_level
 from gradcheck.testing.repair import SourceRepair
 from gradcheck.values import Params, Value
 from gradcheck.verdict.consult import Verdict
@@ -135,9 +135,9 @@ class Result:
         return symbolic(self.case).closed
 
     def __repr__(self) -> str:
-        sound = self.verdict in ("agree", "kink", "unstable-forward")
-        refused = ": the opinions agree, the gradient given does not"
-        lines = [self.verdict + (refused if self.judged and not self.ok and sound else "")]
+        refused = self.judged and not self.ok and self.verdict in SOUND
+        more = ": the opinions agree, the gradient given does not" if refused else ""
+        lines = [self.verdict + more]
         for name, part in self.verdicts[0].parts.items():
             if part.interval is not None:
                 lines.append(f"  d/d{name} in [{', '.join(map(plain, part.interval))}]")
