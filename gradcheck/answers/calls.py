@@ -441,9 +441,10 @@ class Calls(Indices):
             of_matrix = isinstance(left, ast.Subscript) and isinstance(
                 left.slice, ast.Name
             )  # X_i w
-            if is_turned(right) and not row:
+            flat = right.value if is_turned(right) else right  # x y^T, or x (y^T A)
+            if not row and (flat is not right or (self.sizes.is_row(right) and not dotted)):
                 self.note("a column beside a row is read as their outer product")
-                return self.apply("outer", [left, right.value], start)
+                return self.apply("outer", [left, flat], start)
             if dotted and a == b and not is_turned(right) and self.doubt(usual=True):
                 said = "a dot between two vectors is read as their product"
             elif a == b and (row or of_matrix) and (is_turned(right) or not dotted):

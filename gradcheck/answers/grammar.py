@@ -153,7 +153,7 @@ class Parser(Calls):
         """A value and the factor that stands beside it."""
         token = self.tokens[self.at]
         indicator = token.text == "1" and self.indicator_comes(1)
-        alone = token.text == "1" and not indicator and self.look(2).kind != "transpose"
+        alone = token.text == "1" and not indicator and not self.sees("^", ahead=1)
         if alone and (shape := self.shape(left)):  # X^T 1
             self.at += 1
             self.note("1 behind an array is read as a column of ones")
@@ -195,7 +195,7 @@ class Parser(Calls):
         after = self.look(3 if parts_digits(self.tokens, self.at + 1) else 1)
         if token.spaced and before.kind == "word" and after.text == "^":
             return True
-        if self.is_bold(token) or (after.text == "^" and self.look(2).kind == "transpose"):
+        if self.is_bold(token) or (after.text == "^" and self.look(2).text == "T"):
             return True
         follows = after.kind == "word" or after.text in ("^", "(", "√", "∛", r"\frac", r"\sqrt")
         return before.text in (")", "}", "|)", "|", "]") and follows
