@@ -152,8 +152,7 @@ def manual_seed(seed: int) -> Generator:
     >>> (manual_seed(0).rand(3) == first).all()
     np.True_
     """
-    GENERATOR.manual_seed(seed)
-    return GENERATOR
+    return GENERATOR.manual_seed(seed)
 
 
 def _make_factory(name: str, maker: Maker) -> Callable[..., Tensor]:

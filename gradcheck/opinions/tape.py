@@ -222,10 +222,10 @@ def apply_node(node: Node, operands: tuple[Numbers, ...], params: Params, kind: 
     if node.op.name == OUTPUT:
         return operands[0][params["index"]]
     function = find_user_function(node.op)
+    if function is not None and kind != "tensor":
+        return _run_inside(function, operands, kind)
     if function is not None:
-        return (
-            function.apply(*operands) if kind == "tensor" else _run_inside(function, operands, kind)
-        )
+        return function.apply(*operands)
     if kind == "tensor":
         return apply(node.op, operands, params)
     if kind == "float":

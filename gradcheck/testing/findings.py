@@ -37,7 +37,7 @@ from gradcheck.testing.judging import (
 from gradcheck.testing.program import UserProgram, is_float
 from gradcheck.testing.repair import RepairSearch
 from gradcheck.testing.result import Result
-from gradcheck.values import Value
+from gradcheck.values import Routine, Value
 from gradcheck.verdict.consult import Verdict, consult_few, consult_more
 
 DIAGNOSED = 2000
@@ -275,11 +275,8 @@ def _diagnose(every: Sequence[AskedPoint], judged: Sequence[Judged]) -> dict[str
         prepared = prepare([each.case for each in every])
     except Exception:  # noqa: BLE001 - diagnosis only explains; a user's program may raise anything
         return {}
-    doubles = {
-        part: [None if g[part] is None else np.asarray(g[part], dtype=np.float64) for g in claims]
-        for part in wrong
-    }
-    return {part: explain(prepared, part, given) for part, given in doubles.items()}
+    read: Routine = lambda g: None if g is None else np.asarray(g, dtype=np.float64)
+    return {part: explain(prepared, part, [read(g[part]) for g in claims]) for part in wrong}
 
 
 def _order(asked: AskedPoint) -> str:

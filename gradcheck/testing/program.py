@@ -164,10 +164,8 @@ def find_way(
     `values` are how many arrays forward gives, `cached` whether a cache stands behind them (None
     where the last of them may be one), `keeps` whether forward leaves something in an object.
     """
-    every = []
-    for behind in (
-        ("cache", "arguments", "nothing") if cached else ("arguments", "cache", "nothing")
-    ):
+    every, likely = [], ("cache", "arguments") if cached else ("arguments", "cache")
+    for behind in (*likely, "nothing"):
         count = values - (cached is None and behind == "cache")
         each = tuple(f"cotangent_{k}" for k in range(count))
         ways = [(f"({', '.join(each)})",), each] if count > 1 else [("cotangent",)]
