@@ -280,7 +280,6 @@ def _choose_form(array: Value) -> Callable[[Value], str]:
 # -- nodes: `MulBackward0` for `multiply`, and which of several it is ------------------------------
 
 Operands = tuple[Value, ...]
-Name = Callable[[Operands, Params], str]
 
 ALIKE = {
     "Lgamma": "loggamma", "Elu": "selu", "LogSigmoid": "logsigmoid",
@@ -339,7 +338,7 @@ def _name_classes(operands: Operands, params: Params) -> str:
     return f"NllLoss{'2D' if params['labels'] > 1 else ''}Backward0"
 
 
-VARYING: dict[str, Name] = {
+VARYING: dict[str, Callable[[Operands, Params], str]] = {
     "sum": lambda _, p: f"SumBackward{int(p.get('axis') is not None)}",
     "mean": lambda _, p: f"MeanBackward{int(p.get('axis') is not None)}",
     "prod": lambda _, p: f"ProdBackward{int(p.get('axis') is not None)}",

@@ -24,7 +24,6 @@ from gradcheck.values import Array, Numbers, Params
 DOUBLE = 53  # bits of a float64
 
 Along = Callable[[arb], arb]
-Point = Params
 Pair = tuple[arb, arb]  # of the left and of the right
 
 
@@ -85,13 +84,13 @@ def _form(case: Case, bits: int, count: int) -> Opinion:
     return replace(found, gradients=gradients, slopes=slopes, ties=RUN.ties)
 
 
-def _evaluate(case: Case, point: Point) -> tuple[Array, arb]:
+def _evaluate(case: Case, point: Params) -> tuple[Array, arb]:
     out = case.function("ball", {name: values.copy() for name, values in point.items()})
     root = opinion.contract(out, None if case.cotangent is None else balls(case.cotangent))
     return arbs(out), arbs(root).item()
 
 
-def _move_along(case: Case, point: Point, along: Mapping[str, Array]) -> Along:
+def _move_along(case: Case, point: Params, along: Mapping[str, Array]) -> Along:
     def at(step: arb) -> arb:
         moved = {name: step_from(point[name], u, step) for name, u in along.items()}
         try:

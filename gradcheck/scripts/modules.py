@@ -168,6 +168,10 @@ class ModuleDict(Module, MutableMapping[str, Value]):
     def _list_held(self) -> Mapping[str, Value]:
         return self._modules
 
+    keys = property(lambda self: self._list_held().keys)
+    values = property(lambda self: self._list_held().values)
+    items = property(lambda self: self._list_held().items)
+
     def __setitem__(self, name: str, value: Value) -> None:
         setattr(self, name, value)
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs 
     from gradcheck.diagnosis import Diagnosis, Hypothesis
 
 LONGEST = 100  # characters of a closed form that is shown
-QUOTE = "'"
 FEW = 6  # entries of a gradient that are shown
 SHOWN = 3  # entries of one argument; the largest first
 LINES = 20
@@ -150,7 +149,7 @@ class Result:
                 lines.append(f"  d/d{name} = {text}  {format_bar(part.gradient.widest)}")
             form = nest_text(self._closed.get(name)) if self.case.size() <= FEW else None
             if form is not None and len(str(form)) <= LONGEST:
-                lines.append(f"  d/d{name} = {str(form).replace(QUOTE, '')}")
+                lines.append(f"  d/d{name} = " + str(form).replace("'", ""))
         return "\n".join([*lines, *([self.message] if self.message else ())])
 
 

@@ -16,12 +16,11 @@ import numpy as np
 from flint import arb
 
 from gradcheck.opinions import limits, opinion
-from gradcheck.opinions.floats.richardson import evaluate_finite
+from gradcheck.opinions.floats.richardson import Function, evaluate_finite
 from gradcheck.opinions.floats.scan import Scanned, scan
 from gradcheck.opinions.opinion import Case, Directions, Estimate, NotScalar, Opinion, Slope
 from gradcheck.values import Array, Numbers, Params, Routine
 
-Function = Callable[[float], float]
 FINE, NEAR, FAR = limits.LOOKED[:3].tolist()
 TURN = NEAR / FINE  # bars of a slope: the kink that the nearest samples of a glance would show
 
