@@ -119,7 +119,7 @@ class Calls(Indices):
     def declared(self, token: Token, name: str) -> ast.expr:
         """A name of the problem; `M(t)` may be M itself, where the program makes M of t."""
         text = token.text
-        if name != text and name.lower() == text.lower():
+        if name != text and text.lower().startswith(name.lower()):
             self.note(f"{text} is read as {name}")
         function = self.words.function(name) if self.sees("(") else None
         usual = not self.arrays or (bool(name[1:]) and name not in LETTERS)

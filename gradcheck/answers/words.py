@@ -124,6 +124,8 @@ class Words:
         if found is None or stem is None or not shape:
             return None
         name, below = stem.name, found[2]
+        if shape[1:] == () and shape == self.shapes.get(below):  # t C_t, of arrays t and C
+            return Meaning("name", name)
         places = [below] if below.isdigit() and len(shape) == 1 else list(below)
         rows = below.isalpha() or word.startswith(f"{name}_")
         fits = len(places) == len(shape) or (rows and len(places) < len(shape))
