@@ -12,6 +12,7 @@ from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
 from gradcheck.values import Value
 
+GROUPS = "groups with rates of their own are not offered: make an optimizer for each"
 SAFE = 1e-6  # PyTorch's, added to the norm that is divided by
 
 
@@ -33,10 +34,9 @@ class Optimizer:
         _expect(bool(self.params), "optimizer got an empty parameter list")
         for p in self.params:
             if not isinstance(p, Tensor):
-                came = type(p).__name__
-                raise TypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is {came}"
-                )
+                came, cure = type(p).__name__, f" - {GROUPS}" if isinstance(p, dict) else ""
+                why = f"optimizer can only optimize Tensors, but one of the params is {came}{cure}"
+                raise TypeError(why)
             _expect(p.is_leaf or p.retains_grad, "can't optimize a non-leaf Tensor")
         _expect(lr >= 0, f"Invalid learning rate: {lr}")
         _expect(weight_decay >= 0, f"Invalid weight_decay value: {weight_decay}")

@@ -399,8 +399,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     def __iter__(self) -> Iterator["Tensor"]:
         if self.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
-        for i in range(len(self._value)):
-            yield self[i]._freeze()
+        return (self[i]._freeze() for i in range(len(self._value)))
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value
