@@ -542,10 +542,10 @@ class Outline(Prose):
         return self.read_steps(steps)
 
     def is_name_behind(self, tokens: Tokens) -> bool:
-        """Whether a formula is followed by `= dy/dx`."""
-        named = OPERATOR.fullmatch("".join(token.text for token in tokens))
+        """Whether a formula is followed by `= dy/dx`, `= f'(2)`."""
         own = any(token.text in self.reading.own for token in tokens)
-        return bool(named) and not own and not self.is_untaken(tokens)
+        named = names_a_derivative(tokens, label=True)
+        return named and not own and not self.is_untaken(tokens)
 
     def is_equation(self, tokens: Tokens) -> bool:
         """Whether tokens that are equal to zero are a formula in the inputs."""
