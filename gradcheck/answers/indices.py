@@ -117,12 +117,13 @@ class Indices(Operands):
         letters = [*bound] if fits else [*self.lengths]
         for letter in reversed(letters):
             body = self.for_each(body, letter)
-        if not fits and (letters[1:] or self.reading.single or isinstance(body, ast.ListComp)):
+        listed = isinstance(body, ast.ListComp)
+        if not fits and (letters[1:] or due[1:] or listed or self.reading.single):
             found = (t for t in self.tokens if letters[-1] in t.text.partition("_")[2])
             cure = "leave the index out, or write a sum as einsum('ij,j->i', A, x) or a product"
             cure += ", or begin with `∂L/∂A_ij =`"
             raise self.fault(next(found, self.tokens[0]), "an index that is not summed over", cure)
-        if isinstance(body, ast.ListComp):
+        if listed:
             return self.apply("array", [body], 0)
         self.note(f"{self.text(self.tokens[0].start)}, entry by entry,", body)
         return body
