@@ -267,7 +267,7 @@ ROWS = list(rows())
 @pytest.mark.parametrize(
     ("problem", "part", "answer", "expected"), ROWS, ids=[f"{r[2]}: {r[3]}" for r in ROWS]
 )
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_what_is_said(problem, part, answer, expected):
     ready = keyed(problem)
     asked = ready.problem.part(part) if part else ready.problem.parts[0]

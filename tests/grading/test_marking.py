@@ -230,7 +230,7 @@ def test_one_part_is_wrong_and_the_rest_follows(id):
 
 
 @pytest.mark.parametrize("id", MADE)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_formulas_follow_too(id):
     """The nearest part three times too large, and with it all that it leads to."""
     ready = prepared(PROBLEMS[id])

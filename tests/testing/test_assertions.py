@@ -153,7 +153,7 @@ SEVERAL = {"zero, tiny scale", "softmax zero", "layer norm zero"}
 
 
 @pytest.mark.parametrize("name", WRONG)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_the_wrong_is_caught_and_named(name):
     forward, backward, args, *expected = WRONG[name]
     with pytest.raises(GradientError) as caught:

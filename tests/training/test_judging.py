@@ -334,7 +334,7 @@ def test_what_is_right_is_right():
 
 
 @pytest.mark.parametrize("name", LOOPS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_loops_are_named_and_told_where_they_depart(name):
     program, mistake, line, departs = LOOPS[name]
     found = judged(REGRESSION, program)
@@ -344,7 +344,7 @@ def test_loops_are_named_and_told_where_they_depart(name):
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_gradients_by_hand_are_named_at_their_line(name):
     program, mistake, line = GRADIENTS[name]
     found = judged(GRADIENT, program)

@@ -152,7 +152,7 @@ def test_killed_workers_are_replaced():
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 2, 5])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.usefixtures("cold")
 def test_stopped_at_any_moment_nothing_stays_open(rounds):
     """Also while workers are being forked, and sockets are being opened."""
