@@ -438,9 +438,8 @@ class Calls(Indices):
         a, b, said = self.shape(left), self.shape(right), ""
         if a and b and len(a) == len(b) == 1:
             row = self.sizes.is_row(left)
-            of_matrix = isinstance(left, ast.Subscript) and isinstance(
-                left.slice, ast.Name
-            )  # X_i w
+            subscript = isinstance(left, ast.Subscript) and left.slice
+            of_matrix = isinstance(subscript, ast.Name)  # X_i w
             flat = right.value if is_turned(right) else right  # x y^T, or x (y^T A)
             if not row and (flat is not right or (self.sizes.is_row(right) and not dotted)):
                 self.note("a column beside a row is read as their outer product")

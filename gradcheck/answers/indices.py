@@ -18,8 +18,6 @@ COMPARED: dict[str, type[ast.cmpop]] = {
     "!=": ast.NotEq,
     **dict.fromkeys(["==", "="], ast.Eq),
 }
-DUE = re.compile(r"(?:∂|\\partial)\s*\\?[\w{}\\]*?_\{?([a-z]{1,3})\}?\W")
-"""The letters of an entry that is differentiated by: `∂L/∂W_ji`."""
 INDEXED = re.compile(
     r"(?:_([a-z]+) |_ \{ ([a-z](?: , [a-z])*) (?:(!=|<=?|>=?) ([a-z]) |= ([^{}]*)|∈ [^{}]*)?\} )?"
     r"(?:\^ (\{ [^{}]*\} |\S+ ))?"
@@ -32,7 +30,7 @@ EVERY = re.compile(r"(?:1 )?;(?:[^\W\d]\w*|[^-+\d]*)|0 ;(?:[^\W\d]\w* - 1)?")
 class Indices(Operands):
     """The readers of what has a letter or a number below it."""
 
-    free, bound = False, ""  # whether letters are left; those of the left side
+    free = False  # whether letters are left
 
     def entry(self, token: Token, value: ast.expr, below: str) -> ast.expr:
         """`x_1`, counted from one; `A_ij` at each value of its letters, `x_i` as a row of X."""
@@ -91,8 +89,8 @@ class Indices(Operands):
         """What a formula is for each value of a letter: a vector, or a list."""
         length = self.lengths.pop(letter)
         whole = WithoutIndex(letter, (length,), self.shape).visit(deepcopy(inner))
-        entry = self.shape(inner) == () and letter not in list_names(whole)
-        if entry and not only and self.shape(whole) == (length,):
+        left = any(isinstance(n, ast.Name) and n.id == letter for n in ast.walk(whole))
+        if self.shape(inner) == () and not (left or only) and self.shape(whole) == (length,):
             return cast(ast.expr, whole)
         start = inner.col_offset
         values = self.apply("range", [self.whole_number(length, start)], start)
@@ -110,8 +108,7 @@ class Indices(Operands):
 
         Without one only `p_i - y_i` is read, as p - y: of a matrix nobody knows what is a row.
         """
-        named, due = DUE.search(self.typed), self.shapes.get(self.reading.by) or ()
-        bound = self.bound or (named[1] if named else "")
+        bound, due = self.reading.bound, self.shapes.get(self.reading.by) or ()
         fits = self.lengths.keys() <= {*bound} and len(due) in (0, len(bound)) and not self.single
         self.count(zip(bound, due, strict=False) if fits else (), self.tokens[0])
         letters = [*bound] if fits else [*self.lengths]
@@ -127,10 +124,6 @@ class Indices(Operands):
             return self.apply("array", [body], 0)
         self.note(f"{self.text(self.tokens[0].start)}, entry by entry,", body)
         return body
-
-
-def list_names(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
 class WithoutIndex(ast.NodeTransformer):

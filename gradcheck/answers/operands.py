@@ -93,6 +93,7 @@ class Reading:
     notes: list[str] = field(default_factory=list)
     doubts: list[int] = field(default_factory=list)
     powers: list[ast.BinOp] = field(default_factory=list)
+    bound: str = ""  # the letters of the left side
     lengths: dict[str, int] | None = None  # of the letters that index, of a piece those around it
     untaken: int | None = None  # where a derivative that is not yet taken stands
     choices: "Callable[[Reading, Sequence[Token]], ast.expr | None]" = lambda *_: None  # of cases

@@ -79,6 +79,7 @@ GRADIENT = SLOPE.replace("{1}", r"\w+") + r"|{0} \. grad |grad_{0} "
 PARTIAL = re.compile(
     r"(?:[∂d]\w*/[∂d](\w+)|\\frac\{[∂d]\w*\}\{[∂d](\w+)\}|[A-Za-z]_?(\w+))(?:\(.*\))?"
 )
+BOUND = re.compile(r"∂\w+?_([a-z]{1,3})\}?\Z")  # the letters of `∂L/∂W_ji`
 RATIO = re.compile(r"(?:\bd|∂).*(?:/|\} \{) (?:d\w|∂)")
 VARIABLES = re.compile(r"\((?:[^\W\d]\w*,?)+\)$")  # of f'(x), before f'(2)
 DEFINED = re.compile(
@@ -487,8 +488,8 @@ class Outline(Prose):
         ]:
             for name in ready:
                 inside = self.trim_words(waiting.pop(name))
-                parser = Parser(replace(self.reading, by=""), inside)
-                stem, _, parser.bound = name.rpartition("_")
+                stem, _, letters = name.rpartition("_")
+                parser = Parser(replace(self.reading, by="", bound=letters), inside)
                 tree = parser.whole()
                 self.reading.own[stem if parser.free else name] = tree  # δ_i = p_i - y_i is δ
         if waiting:
@@ -584,6 +585,8 @@ class Outline(Prose):
             ):
                 self.leave_out(tokens)
                 continue
+            bound = BOUND.search(label)
+            self.reading.bound = bound[1] if bound else ""
             if k < 0:
                 tree, fault, _ = self.try_to_parse(tokens)
                 linked &= not (fault and label and RATIO.search(spell(tokens)))  # = dL/dz · dz/dw

@@ -149,5 +149,7 @@ def to_directory(help: str, *names: str, required: bool = False) -> Callable[[F]
 
 def with_feedback(help: str) -> Callable[[F], F]:
     """The option --feedback: how much is told of a mistake."""
-    kind = click.Choice(["verdict", "class", "place", "full"])
-    return click.option("--feedback", type=kind, default="full", show_default=True, help=help)
+    from gradcheck.report.judgements import LEVELS  # noqa: PLC0415 - of the commands that grade
+
+    kind = click.Choice(LEVELS)
+    return click.option("--feedback", type=kind, default=LEVELS[-1], show_default=True, help=help)

@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb
 
-from gradcheck.answers import Entries, Formula, NumberList, Plain
+from gradcheck.answers import Entries, Formula, NumberList, Plain, echo
 from gradcheck.answers.answer import Answer
-from gradcheck.answers.tree import echo
 from gradcheck.errors import ANSWER_EXPONENT, GradcheckError, OutOfBudget, TextError
 from gradcheck.grading.equivalence import At, NoValue, Values
 from gradcheck.grading.spots import Spot

@@ -13,8 +13,8 @@ point; numbers speak for the given point alone.
 
 import ast
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from flint import arb
 from gradcheck.answers import Formula, WorkingStep
 from gradcheck.answers.operands import UNTAKEN
 from gradcheck.answers.tokens import clip
+from gradcheck.answers.tree import find_half_unit
 from gradcheck.diagnosis import Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import (
@@ -32,7 +33,6 @@ from gradcheck.grading.equivalence import (
     NoValue,
     Values,
     compare,
-    compare_numbers,
     level_of,
     tolerance,
 )
@@ -44,9 +44,9 @@ from gradcheck.grading.pieces import find_slip
 from gradcheck.grading.spots import Spot
 from gradcheck.language import check_expression
 from gradcheck.language.kinds import FORMULAS, KINDS
-from gradcheck.language.program import RunOutcome, copy_tree, run
+from gradcheck.language.program import RunOutcome, run
 from gradcheck.mistakes.row import VAGUE
-from gradcheck.numbers.ball import arbs, balls
+from gradcheck.numbers.ball import arbs, balls, exact
 from gradcheck.numbers.run import precision
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.symbolic import chain_gradients, find_gradients
@@ -172,11 +172,12 @@ def _say_unequal(typed: str, step: WorkingStep, before: WorkingStep | None) -> s
 def find_broken(key: Key, part: Part, formula: Formula) -> Broken | None:
     """The first step that is proven not to be equal to the one before; None if all are.
 
-    Of numbers and a formula that is meant at the given point: `f'(2) = 3x^2 = 3*4 = 12`.
+    Of numbers and a formula that is meant at the given point, `f'(2) = 3x^2 = 3*4 = 12`: there a
+    decimal is all that may have been rounded to it, in `2/3 = 0.667` and `5e^2 = 5*7.389`.
     """
     before: WorkingStep | None = None
     due: Sequence[At] = key.due(part.name)
-    varied, rounded, taken = True, Fraction(0), False
+    varied, taken = True, False
     for step in formula.steps:
         if step.tree is None:
             continue
@@ -185,20 +186,14 @@ def find_broken(key: Key, part: Part, formula: Formula) -> Broken | None:
             if before is None and _is_the_function(key, values):
                 continue
             varies = open_ or ready.varies(key.scope)
-            half = formula.piece(step.tree).half_unit or Fraction(0)
-            if varies and varied:
-                found = compare(values, due)
-            elif not half and "." in formula.text[step.start : step.end]:
-                continue  # 5*7.389 for 5e^2
-            else:  # 2/3 = 0.667 = 2/3
-                noise = key.noise(part.name)
-                halves = np.full(noise.shape, max(half, rounded) or None, dtype=object)
-                found = compare_numbers(values[0], halves, due[0], noise)
-            if found.kind in PROVEN:
+            if not varies:
+                _, values, _ = _evaluate_step(key, formula.text, step.tree, rounded=True)
+            count = len(due) if varies and varied else 1
+            if compare(values[:count], due[:count]).kind in PROVEN:
                 return Broken(step, before, not open_, taken)
         except FAILURES:
             continue
-        before, due, varied, rounded, taken = step, values, varies, half, not open_
+        before, due, varied, taken = step, values, varies, not open_
     return None
 
 
@@ -217,10 +212,26 @@ def _is_the_function(key: Key, values: Sequence[At]) -> bool:
 
 
 class _Naming(ast.NodeTransformer):
-    """A name in place of each derivative that is not yet taken, and what each of them is."""
+    """A name in place of each derivative that is not yet taken, and what each of them is.
 
-    def __init__(self, key: Key) -> None:
-        self.key, self.found = key, dict[str, Inner]()
+    If they are `rounded`, of each decimal, too.
+    """
+
+    def __init__(self, key: Key, rounded: bool) -> None:
+        self.key, self.rounded, self.found = key, rounded, dict[str, Inner]()
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        half = find_half_unit(node) if self.rounded else None
+        if half is None:
+            return node
+
+        def at(spot: Spot, bits: int) -> arb:
+            value = exact(node.value)
+            return arb(value.mid(), tolerance(value, half, 0.0, arb(0)))
+
+        name = f"decimal_{len(self.found)}"
+        self.found[name] = at
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
@@ -232,10 +243,12 @@ class _Naming(ast.NodeTransformer):
         return node
 
 
-def _evaluate_step(key: Key, text: str, tree: ast.expr) -> tuple[Readings, list[At], bool]:
+def _evaluate_step(
+    key: Key, text: str, tree: ast.expr, *, rounded: bool = False
+) -> tuple[Readings, list[At], bool]:
     """A step, as a function of the bits at every point, and whether it takes derivatives."""
-    naming, scope = _Naming(key), key.scope
-    formula = Formula(text, ast.Expression(naming.visit(copy_tree(tree))), ())
+    naming, scope = _Naming(key, rounded), key.scope
+    formula = Formula(text, ast.Expression(naming.visit(deepcopy(tree))), ())
     more = {name: Input(name, None, (), requires_grad=False) for name in naming.found}
     ready = make_readings(replace(scope, inputs={**scope.inputs, **more}), formula)
 

@@ -20,7 +20,8 @@ from gradcheck.report.figures import format_index, plain
 if TYPE_CHECKING:
     from gradcheck.grading.marking import Fault
 
-# What is told of a mistake where not everything is.
+LEVELS = ("verdict", "class", "place", "full")
+"""How much is told of a mistake."""
 RETYPED = "retype"  # the verb of slips in the answer itself
 CLASS = frozenset({"id", "with"})
 PLACE = CLASS | {"in", "text", "start", "end", "answer_start", "answer_end", "line"}

@@ -25,8 +25,7 @@ from gradcheck.grading.judgement import Judgement
 from gradcheck.problem import Problem, ProblemSet
 from gradcheck.problem.draw import draw_of
 from gradcheck.problem.record import Part
-
-LEVELS = ("verdict", "class", "place", "full")
+from gradcheck.report.judgements import LEVELS
 
 
 @dataclass(frozen=True)

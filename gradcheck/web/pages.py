@@ -15,10 +15,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from gradcheck.batch.roster import NoName
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
-from gradcheck.report.judgements import format_mistake, restrict
+from gradcheck.report.judgements import LEVELS, format_mistake, restrict
 from gradcheck.report.pages import load_templates
 from gradcheck.web import work
-from gradcheck.web.book import LEVELS
 from gradcheck.web.drawing import plot
 from gradcheck.web.guard import (
     admit,
