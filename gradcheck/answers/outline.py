@@ -405,9 +405,9 @@ class Outline(Prose):
                 clauses = [c._replace(tokens=glue(c.tokens, name)) for c in clauses]
         rest: list[Clause] = []
         named: list[tuple[str, list[Token]]] = []
-        for clause, behind in zip(clauses, where, strict=True):
-            defined = self.definition(clause.tokens, behind > 0)
-            others = [self.without_name(c.tokens) for c in clauses if c is not clause]
+        said = [self.without_name(clause.tokens) for clause in clauses]
+        for k, (clause, behind) in enumerate(zip(clauses, where, strict=True)):
+            defined, others = self.definition(clause.tokens, behind > 0), said[:k] + said[k + 1 :]
             if clause is clauses[-1] and clause.word == "\n" and defined:  # f'(x) =
                 others *= defined[0].isidentifier()
             if defined and (clause.word in BELOW or any(mentions(defined[0], o) for o in others)):
