@@ -103,7 +103,7 @@ class Spot:
     @cached_property
     def inside(self) -> bool:
         """Whether the point lies in the program's domain and at no kink."""
-        return draw.find_path(self.problem, self.point, write=False) is not None
+        return draw.look(self.problem, self.point) is not None
 
 
 # -- what a program names --------------------------------------------------------------------------

@@ -37,22 +37,13 @@ BINARY: dict[type[ast.AST], str] = {
 GUARD = {kind: {**OPERATIONS, **COMPARISONS}.get(word, word) for kind, word in BINARY.items()}
 """What each operator is called among the guards, and among the rows."""
 READ_OVER = frozenset({"torch", "numpy", "math"})  # modules that a program may import
-DOTS = Refusal("a `...` outside `x[...]`", "write `pass`")
-IMAGINARY = Refusal("an imaginary number", "write real numbers; the multiplication is `2*j`")
-IDENTITY = Refusal("an `is` with something but `None`", "compare with `==`")
-EXPONENT = Refusal(f"an exponent beyond {PROGRAM_EXPONENT:,}", "choose a smaller one")
-NESTED_DEF = Refusal("a `def` inside a block", "define it at the top level of the program")
-DECORATOR = Refusal("a decorator", "leave it out, or write `with no_grad():` inside")
-DEFAULT = Refusal("a default that is no plain number", "write a number, `True` or `None`")
-TYPE_PARAMETER = Refusal("a type parameter", "leave it out")
-STARRED = Refusal("a parameter with `*` or `/`", PLAIN_DEF)
-LOOP_NAME = Refusal("a loop variable that is no plain name", "write `for name in values:`")
-ENTRY = Refusal("an entry of what has no name", "give it one: `y = ...`, then `y[0] = 1`")
 IMPORTED = "leave it out: `np`, `torch` and every function are already there"
-AS = Refusal("an `as` after `with`", "leave it out: `with no_grad():`")
 CONSTANTS: dict[type, Refusal] = {
-    str: TEXT, bytes: TEXT, complex: IMAGINARY, type(...): DOTS,
-}  # fmt: skip
+    str: TEXT,
+    bytes: TEXT,
+    complex: Refusal("an imaginary number", "write real numbers; the multiplication is `2*j`"),
+    type(...): Refusal("a `...` outside `x[...]`", "write `pass`"),
+}
 REBUILT: dict[type[ast.AST], str] = {
     **dict.fromkeys((ast.Expr, ast.Return, ast.Pass, ast.Break, ast.Continue), ""),
     **dict.fromkeys((ast.UnaryOp, ast.BoolOp, ast.Tuple, ast.List), ""),
@@ -101,20 +92,21 @@ class Walk(NameWalk):
             self.literals.append(value)
             return make_name(node, f"literal.{len(self.literals) - 1}")
         if value is not None and not isinstance(value, int):
-            self.refuse(node, CONSTANTS.get(type(value), OTHERWISE))
+            self.refuse(node, *CONSTANTS.get(type(value), OTHERWISE))
         return node
 
     def operator(self, node: ast.AST, op: ast.AST) -> str:
         """The name of an operator among the guards; refused at a node where it is none."""
         if type(op) not in GUARD:
-            self.refuse(node, OPERATORS.get(type(op), OTHERWISE))
+            self.refuse(node, *OPERATORS.get(type(op), OTHERWISE))
         return GUARD.get(type(op), "")
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """`a + b` is guard.add(a, b)."""
         name = self.operator(_locate_sign(node), node.op)
         if isinstance(node.op, ast.Pow) and _read_magnitude(node.right) > PROGRAM_EXPONENT:
-            self.refuse(node.right, EXPONENT)
+            what = f"an exponent beyond {PROGRAM_EXPONENT:,}"
+            self.refuse(node.right, what, "choose a smaller one")
         return call_at(node, f"guard.{name}", *self.all((node.left, node.right)))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
@@ -125,7 +117,7 @@ class Walk(NameWalk):
             if isinstance(op, ast.Is | ast.IsNot):
                 none = [isinstance(side, ast.Constant) and side.value is None for side in pair]
                 if len(node.ops) > 1 or not any(none):
-                    self.refuse(node, IDENTITY)
+                    self.refuse(node, "an `is` with something but `None`", "compare with `==`")
             else:
                 names.append(self.operator(node, op))
         made = self.all(sides)
@@ -168,7 +160,7 @@ class Walk(NameWalk):
             return [], self.visit(element)
         first, *rest = left
         if first.is_async:
-            self.refuse(first.iter, OTHERWISE)
+            self.refuse(first.iter, *OTHERWISE)
         values = self.visit(first.iter)
         target = self.plain_target(first.target)
         with self.scope(list_targets(first.target)):
@@ -186,7 +178,7 @@ class Walk(NameWalk):
         paths = [alias.name for alias in node.names] if of_all else [getattr(node, "module", "")]
         for path in paths:
             if not path or path.split(".")[0] not in READ_OVER:
-                self.say(node, f"an import of `{(path or '.')[:64]}`", IMPORTED)
+                self.refuse(node, f"an import of `{(path or '.')[:64]}`", IMPORTED)
         return ast.copy_location(ast.Pass(), node)
 
     visit_ImportFrom = visit_Import
@@ -228,14 +220,15 @@ class Walk(NameWalk):
                 while isinstance(base, ast.Attribute | ast.Subscript):
                     base = base.value
                 if not isinstance(base, ast.Name):  # of what a call returns: nobody would see it
-                    self.refuse(base, ENTRY)
+                    cure = "give it one: `y = ...`, then `y[0] = 1`"
+                    self.refuse(base, "an entry of what has no name", cure)
                 return remake(node, value=owner, slice=call_at(key, "guard.index", owner, key))
             case ast.Attribute():
                 owner, assignable = self.visit(node.value), self.vocabulary.assignable
                 if self.good_name(node, node.attr) and node.attr not in assignable:
                     said = join_names(assignable)
                     cure = f"what may be assigned: {said}" if said else "leave it out"
-                    self.say(node, f"`.{node.attr}` cannot be assigned", cure)
+                    self.refuse(node, f"`.{node.attr}` cannot be assigned", cure)
                 return remake(node, value=owner)
             case _:
                 self.visit(node)
@@ -247,7 +240,8 @@ class Walk(NameWalk):
         if isinstance(node, ast.Name):
             self.good_name(node, node.id)
         else:
-            self.refuse(node, LOOP_NAME)
+            cure = "write `for name in values:`"
+            self.refuse(node, "a loop variable that is no plain name", cure)
         return node
 
     def visit_For(self, node: ast.For) -> ast.stmt:
@@ -260,36 +254,37 @@ class Walk(NameWalk):
         items = []
         for item in node.items:
             if item.optional_vars is not None:
-                self.refuse(item.optional_vars, AS)
+                cure = "leave it out: `with no_grad():`"
+                self.refuse(item.optional_vars, "an `as` after `with`", cure)
             items.append(ast.withitem(self._context(item.context_expr)))
         return remake(node, items=items, body=self.all(node.body))
 
     def _context(self, node: ast.expr) -> ast.expr:
-        contexts, name = self.vocabulary.contexts, ""
-        func = node.func if isinstance(node, ast.Call) else node
-        if isinstance(func, ast.Name) and not self.is_variable(func.id):
-            name = func.id
-        elif isinstance(func, ast.Attribute) and self.prefix(func.value):
-            name = func.attr
-        if name not in contexts or not isinstance(node, ast.Call):
-            cure = f"write {join_names(f'with {each}():' for each in contexts)}"
-            self.say(node, "a `with` of something else than a context", cure)
-            return node
+        contexts = self.vocabulary.contexts
+        match node:
+            case ast.Call(ast.Name(name)) if name in contexts and not self.is_variable(name):
+                pass
+            case ast.Call(ast.Attribute(owner, name)) if name in contexts and self.prefix(owner):
+                pass
+            case _:
+                cure = f"write {join_names(f'with {each}():' for each in contexts)}"
+                self.refuse(node, "a `with` of something else than a context", cure)
+                return node
         made = call_at(node, f"fn.{name}", *self.all(node.args))
         made.keywords = [remake(each, value=self.visit(each.value)) for each in node.keywords]
         return made
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        self.refuse(node, NESTED_DEF)
+        self.refuse(node, "a `def` inside a block", "define it at the top level of the program")
         return node
 
     def define(self, node: ast.FunctionDef) -> ast.stmt:
         """`def helper(x, n=3):` at the top level; its annotations are for readers."""
         self.good_name(node, node.name)
         for decorator in node.decorator_list:
-            self.refuse(decorator, DECORATOR)
+            self.refuse(decorator, "a decorator", "leave it out, or write `with no_grad():` inside")
         for parameter in getattr(node, "type_params", []):
-            self.refuse(parameter, TYPE_PARAMETER)
+            self.refuse(parameter, "a type parameter", "leave it out")
         args = self._parameters(node.args)
         body = [n for n in node.body if not is_text(n)] or [ast.copy_location(ast.Pass(), node)]
         with self.scope({each.arg for each in node.args.args} | find_assigned(node.body)):
@@ -298,7 +293,7 @@ class Walk(NameWalk):
     def _parameters(self, args: ast.arguments) -> ast.arguments:
         for extra in (*args.posonlyargs, *args.kwonlyargs, args.vararg, args.kwarg):
             if extra:
-                self.refuse(extra, STARRED)
+                self.refuse(extra, "a parameter with `*` or `/`", PLAIN_DEF)
         for each in args.args:
             self.good_name(each, each.arg)
         defaults = []
@@ -307,7 +302,8 @@ class Walk(NameWalk):
             if isinstance(plain, ast.Constant):
                 defaults.append(self.visit(default))
             else:
-                self.refuse(default, DEFAULT)
+                cure = "write a number, `True` or `None`"
+                self.refuse(default, "a default that is no plain number", cure)
         names = [remake(each, annotation=None) for each in args.args]
         return remake(args, args=names, defaults=defaults)
 
@@ -356,16 +352,22 @@ def _is_of_text(node: ast.AST) -> bool:
     return said or isinstance(node, ast.JoinedStr | ast.FormattedValue)
 
 
-def find_assigned(body: Sequence[ast.stmt]) -> frozenset[str]:
-    names: set[str] = set()
+def list_statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a body and of its blocks, but not those in a `def`."""
     for node in body:
-        if isinstance(node, ast.Assign):
-            names.update(*map(list_targets, node.targets))
-        elif isinstance(node, ast.AugAssign | ast.For):
-            names |= list_targets(node.target)
-        for block in ("body", "orelse"):
-            if not isinstance(node, ast.FunctionDef):
-                names |= find_assigned(getattr(node, block, []))
+        yield node
+        if not isinstance(node, ast.FunctionDef):
+            yield from list_statements([*getattr(node, "body", ()), *getattr(node, "orelse", ())])
+
+
+def find_assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
+    names: set[str] = set()
+    for node in list_statements(body):
+        match node:
+            case ast.Assign(targets=targets):
+                names.update(*map(list_targets, targets))
+            case ast.AugAssign(target=target) | ast.For(target=target):
+                names |= list_targets(target)
     return frozenset(names)
 
 
@@ -389,7 +391,7 @@ def translate(
     )
     for node in definitions:
         if node.name in variables:
-            walk.say(node, f"`{node.name}` is a variable too", "give the function its own name")
+            walk.refuse(node, f"`{node.name}` is a variable too", "give the function its own name")
     statements = [n for n in tree.body[:-1] if not is_text(n)] + tree.body[-1:]
     body: list[Value] = [
         walk.define(n) if isinstance(n, ast.FunctionDef) else walk.visit(n) for n in statements

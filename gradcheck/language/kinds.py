@@ -299,16 +299,12 @@ def _stays_whole(row: Op | Compound, args: tuple[Value, ...], kwargs: Params) ->
     return all(np.isin(each, args[0]).all() and each.dtype.kind in "bi" for each in made)
 
 
-def _take_floats(value: Value) -> Value:
-    return np.asarray(value, dtype=np.float64)[()]
-
-
 EXACT = (Scalars, Scalar)
 KINDS: dict[str, NumberKind] = {
     kind.name: kind
     for kind in (
-        NumberKind("float", _take_floats, (float,), np.asarray, lambda name: CONSTANTS[name][0]),
-        NumberKind("tensor", _take_floats, (Tensor, float), Tensor, _round_named),
+        NumberKind("float", np.float64, (float,), np.asarray, lambda name: CONSTANTS[name][0]),
+        NumberKind("tensor", np.float64, (Tensor, float), Tensor, _round_named),
         NumberKind("ball", balls, EXACT, balls, lambda name: wrap(Ball(CONSTANTS[name][2]()))),
         NumberKind(
             "symbolic",

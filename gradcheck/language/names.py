@@ -6,7 +6,7 @@ a program declares or assigns can stand in their way.
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -87,13 +87,12 @@ class NameRole(NamedTuple):
     owner: ast.expr | None = None
 
 
-def call_at(place: ast.AST, function: str, *args: ast.expr) -> ast.Call:
-    name = ast.copy_location(ast.Name(function, ast.Load()), place)
-    return ast.copy_location(ast.Call(name, list(args), []), place)
-
-
 def make_name(place: ast.AST, name: str) -> ast.Name:
     return ast.copy_location(ast.Name(name, ast.Load()), place)
+
+
+def call_at(place: ast.AST, function: str, *args: ast.expr) -> ast.Call:
+    return ast.copy_location(ast.Call(make_name(place, function), list(args), []), place)
 
 
 def join_name(node: ast.AST) -> str:
@@ -121,19 +120,16 @@ class NameWalk(ast.NodeVisitor):
     literals: list[Fraction] = field(default_factory=list)
 
     def generic_visit(self, node: ast.AST) -> Value:
-        self.refuse(node, NODES.get(type(node), OTHERWISE))
+        self.refuse(node, *NODES.get(type(node), OTHERWISE))
         return node
 
     def all(self, nodes: Iterable[ast.AST]) -> list[Value]:
         return [self.visit(node) for node in nodes]
 
-    def refuse(self, node: ast.AST, refusal: Refusal) -> None:
-        self.complaints.append(self.passage.complaint(*refusal, locate_node(node)))
+    def refuse(self, node: ast.AST, what: str, cure: str) -> None:
+        self.complaints.append(self.passage.complaint(what, cure, locate_node(node)))
         if len(self.complaints) >= COMPLAINTS:
             raise TextError(self.complaints)
-
-    def say(self, node: ast.AST, what: str, cure: str) -> None:
-        self.refuse(node, Refusal(what, cure))
 
     def is_variable(self, name: str) -> bool:
         return any(name in scope for scope in self.scopes)
@@ -154,13 +150,13 @@ class NameWalk(ast.NodeVisitor):
         """Refuse what begins with `_` (but for `_` itself) or is too long."""
         if identifier.startswith("_") and identifier != "_":
             what = f"`{identifier[:LONGEST_NAME]}` begins with `_`"
-            self.say(node, what, "names with `_` in front belong to Python: choose another")
-        elif len(identifier) > LONGEST_NAME:
+            self.refuse(node, what, "names with `_` in front belong to Python: choose another")
+            return False
+        if len(identifier) > LONGEST_NAME:
             what = f"a name of {len(identifier)} letters"
-            self.say(node, what, f"use at most {LONGEST_NAME} letters")
-        else:
-            return True
-        return False
+            self.refuse(node, what, f"use at most {LONGEST_NAME} letters")
+            return False
+        return True
 
     # -- what a name means: variables first, then the vocabulary; anything else gets advice
 
@@ -171,11 +167,11 @@ class NameWalk(ast.NodeVisitor):
         if isinstance(node, ast.Attribute):
             prefix = self.prefix(node.value)
             if prefix and prefix not in PREFIXES:
-                random = "give random numbers as inputs: `{shape: [...]}`"
-                cure = random if "random" in prefix else "call functions by their bare names"
-                known = [INSTEAD[word] for word in f"{prefix}.{name}".split(".") if word in INSTEAD]
-                cure = next(iter(known), cure)
-                self.say(node, f"`{prefix}` is not offered", cure)
+                cure = "call functions by their bare names"
+                if "random" in prefix:
+                    cure = "give random numbers as inputs: `{shape: [...]}`"
+                known = (INSTEAD[word] for word in (*prefix.split("."), name) if word in INSTEAD)
+                self.refuse(node, f"`{prefix}` is not offered", next(known, cure))
                 return None
             owner = None if prefix else self.visit(node.value)
         if not self.good_name(node, name):
@@ -190,9 +186,8 @@ class NameWalk(ast.NodeVisitor):
             self._find_nearest(node, path)
             return None
         if found.role in MISPLACED[called]:
-            what, cure = MISPLACED[called][found.role]
-            said = {"name": name, "path": path}
-            self.say(node, what.format_map(said), cure.format_map(said))
+            words = MISPLACED[called][found.role]
+            self.refuse(node, *(each.format(name=name, path=path) for each in words))
             return None
         return found._replace(owner=owner)
 
@@ -239,37 +234,33 @@ class NameWalk(ast.NodeVisitor):
         vocabulary, name = self.vocabulary, spelled.rpartition(".")[2]
         callables = vocabulary.callables() | self.helpers
         if "." not in spelled and name in NAMES and name not in callables:
-            self.refuse(node, NAMES[name])
+            self.refuse(node, *NAMES[name])
             return
         variables = frozenset().union(*self.scopes)
-        known: Collection[str]
+        known = vocabulary.functions | vocabulary.aliases.keys()
+        what, otherwise = f"`{spelled}` is not offered", "`gradcheck ops` lists what is"
         if "." not in spelled:
             known = variables | vocabulary.constants | callables
             what, there = f"`{name}` is not known here", f"known here: {join_names(variables)}"
             otherwise = there if variables else "declare it among the inputs"
         elif spelled[0] == ".":
-            known = vocabulary.attributes | vocabulary.methods | vocabulary.functions
-            known |= vocabulary.aliases.keys()
-            what = f"`{spelled}` is not offered"
+            known |= vocabulary.attributes | vocabulary.methods
             otherwise = f"what may be read: {join_names(vocabulary.attributes)}"
         else:
-            known = vocabulary.functions | vocabulary.constants | vocabulary.aliases.keys()
-            what, otherwise = f"`{spelled}` is not offered", "`gradcheck ops` lists what is"
-        self.say(node, what, INSTEAD.get(name) or suggest_nearest(name, known) or otherwise)
+            known |= vocabulary.constants
+        self.refuse(node, what, INSTEAD.get(name) or suggest_nearest(name, known) or otherwise)
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
+    def visit_Name(self, node: ast.Name | ast.Attribute) -> ast.expr:
         found = self.look_up(node, called=False)
-        constant = found is not None and found.role == "constant"
-        return make_name(node, f"constant.{node.id}") if constant else node
+        if found and found.name == "newaxis":
+            return ast.copy_location(ast.Constant(None), node)
+        if found and found.role == "constant":
+            return make_name(node, f"constant.{found.name}")
+        if found and found.owner:
+            return ast.copy_location(ast.Attribute(found.owner, found.name, ast.Load()), node)
+        return node
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        found = self.look_up(node, called=False)
-        if found is None:
-            return node
-        if found.role == "constant":
-            none = ast.copy_location(ast.Constant(None), node)
-            return none if node.attr == "newaxis" else make_name(node, f"constant.{node.attr}")
-        return ast.copy_location(ast.Attribute(found.owner, node.attr, ast.Load()), node)  # type: ignore[arg-type]
+    visit_Attribute = visit_Name  # noqa: N815
 
     # -- calls
 
@@ -287,18 +278,17 @@ class NameWalk(ast.NodeVisitor):
             if layer in self.vocabulary.layers:  # `MSELoss()(y, target)`: called as it is made
                 found = NameRole("variable", owner=made)
             else:
-                self.say(func, "a call of what has no name", NAMELESS)
-        role, name = found.role, own or found.name
-        args = [*([found.owner] if found.owner else []), *self._read_positional(node, found, name)]
-        keywords = self._keywords(node, role)
+                self.refuse(func, "a call of what has no name", NAMELESS)
+        role, name, owner = found.role, own or found.name, found.owner
+        place = WORD_POSITIONS.get(name, 0) - (role == "postfix") if name in WORD_POSITIONS else -1
+        given = [self._argument(v, role, name, k == place) for k, v in enumerate(node.args)]
+        args, keywords = [owner, *given] if owner else given, self._keywords(node, role)
         if role == "nothing":
             return node
         if role in ("variable", "helper"):
-            name = "guard.call"
-            args = args if found.owner else [func, *args]
+            name, args = "guard.call", args if owner else [func, *args]
         elif role == "method":
-            args.insert(1, ast.Constant(name))
-            name = "guard.method"
+            name, args = "guard.method", [args[0], ast.Constant(name), *given]
         elif role == "guard":
             name = f"guard.{name}"
         else:
@@ -311,16 +301,11 @@ class NameWalk(ast.NodeVisitor):
         call.keywords = keywords
         return call
 
-    def _read_positional(self, node: ast.Call, callee: NameRole, name: str) -> list[ast.expr]:
-        first, place = int(callee.role == "postfix"), WORD_POSITIONS.get(name)
-        pairs = enumerate(node.args, first)
-        return [self._argument(v, callee.role, name, at == place) for at, v in pairs]
-
     def _keywords(self, node: ast.Call, role: str) -> list[ast.keyword]:
         keywords = []
         for keyword in node.keywords:
             if keyword.arg is None:
-                self.say(keyword, "a `**`", "write the arguments out one by one")
+                self.refuse(keyword, "a `**`", "write the arguments out one by one")
             elif self.good_name(keyword, keyword.arg):
                 known = self.vocabulary.dtypes if keyword.arg == "dtype" else WORDS
                 may_be_word = keyword.arg in WORD_KEYWORDS
@@ -342,7 +327,7 @@ class NameWalk(ast.NodeVisitor):
                 word = value.value
                 is_word = SUBSCRIPTS.fullmatch(word) if name == "einsum" else word in known
                 if not (may_be_word and is_word):
-                    self.refuse(value, TEXT)
+                    self.refuse(value, *TEXT)
                 return value
             if kind := self._type(value):
                 return make_name(value, f"type.{kind}")
@@ -382,7 +367,7 @@ class NameWalk(ast.NodeVisitor):
             return ""
         if not found.here:
             spelled = join_name(call.func) or f".{name}"
-            self.say(call.func, f"`{spelled}`, by which PyTorch means another thing", found.cure)
+            self.refuse(call.func, f"`{spelled}`, by which PyTorch means another thing", found.cure)
         return found.here
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from gradcheck.documents.document import DIGITS, Passage, Where, locate_node, read_decimal
 from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language.budget import Budget, Meter
-from gradcheck.language.grammar import LAST, find_unexpected, translate
+from gradcheck.language.grammar import LAST, find_unexpected, list_statements, translate
 from gradcheck.language.guards import TYPE, Guards
 from gradcheck.language.kinds import NumberKind
 from gradcheck.language.vocabulary import (
@@ -59,13 +59,6 @@ class Spans:
             text = self.passage.lines[line - 1]
             return self.passage.span((line, line, 0, len(text.encode())))
         return self.passage.span((line, end_line, start, end))
-
-
-def locate_instruction(code: CodeType, instruction: int, line: int) -> Where:
-    """The place that an instruction was compiled from; `line` stands in where Python forgot it."""
-    first, last, start, end = list(code.co_positions())[instruction // 2]
-    first = first or line
-    return first, last or first, start or 0, end or 0
 
 
 def locate(frame: FrameType) -> Span | None:
@@ -176,24 +169,21 @@ def find_assignments(tree: ast.Module) -> dict[str, bool]:
 
 def find_leaves(program: Program) -> tuple[str, ...]:
     """The names given to `tensor(..., requires_grad=True)` and its like, outside of any `def`."""
-    return tuple(dict.fromkeys(_list_leaves(program.tree.body)))
-
-
-def _list_leaves(body: list[ast.stmt]) -> Iterator[str]:
-    for node in body:
+    found: dict[str, None] = {}
+    for node in list_statements(program.tree.body):
         match node:
-            case ast.FunctionDef():
-                continue
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+            case ast.Assign(targets=[ast.Name(name)], value=ast.Call() as call):
                 flags = {each.arg: getattr(each.value, "value", None) for each in call.keywords}
                 made = flags.get(MADE) is True or _find_called(call) in ("Parameter", f"{MADE}_")
-                yield from [name] * made
-            case ast.Expr(value=ast.Call(func=ast.Attribute(ast.Name(id=name), attr=attr))):
-                yield from [name] * (attr == f"{MADE}_")
-            case ast.Assign(targets=[ast.Attribute(ast.Name(id=name), attr=attr)]):
-                yield from [name] * (attr == MADE)
-        for block in ("body", "orelse"):
-            yield from _list_leaves(getattr(node, block, []))
+            case ast.Expr(ast.Call(ast.Attribute(ast.Name(name), attr))):
+                made = attr == f"{MADE}_"
+            case ast.Assign(targets=[ast.Attribute(ast.Name(name), attr)]):
+                made = attr == MADE
+            case _:
+                continue
+        if made:
+            found[name] = None
+    return tuple(found)
 
 
 def find_places(tree: ast.Module) -> frozenset[str]:
@@ -373,9 +363,6 @@ def _read_numbers(tree: ast.AST, passage: Passage) -> None:
 
 # -- running a program with one kind of number -----------------------------------------------------
 
-NOTHING: Mapping[str, Routine] = MappingProxyType({})
-START: Where = (1, 1, 0, 0)
-
 # What went wrong, and what to do about it; first match first.
 CURES: tuple[tuple[type[BaseException], str], ...] = (
     (NameError, "give it a value first, on every path"),
@@ -436,7 +423,7 @@ def run(
     kind: NumberKind,
     budget: Budget,
     *,
-    context: Mapping[str, Routine] = NOTHING,
+    context: Mapping[str, Routine] = MappingProxyType({}),
     keep_error: bool = False,
 ) -> RunOutcome:
     """Run a program; `context` has the functions of this run alone (`record`, `no_grad`).
@@ -507,10 +494,12 @@ def _write_message(error: BaseException) -> str:
 
 
 def _locate_fault(traceback: TracebackType | None) -> Where:
-    where = START
+    where: Where = (1, 1, 0, 0)
     while traceback:
         code = traceback.tb_frame.f_code
         if code.co_filename == MARK:
-            where = locate_instruction(code, traceback.tb_lasti, traceback.tb_lineno)
+            first, last, start, end = list(code.co_positions())[traceback.tb_lasti // 2]
+            first = first or traceback.tb_lineno
+            where = first, last or first, start or 0, end or 0
         traceback = traceback.tb_next
     return where

@@ -5,6 +5,7 @@ differentiated again: the tape records its own walk, the closed form takes SymPy
 of the line, and balls take differences inside of differences.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -24,11 +25,8 @@ from gradcheck.values import Array, Numbers, Params
 
 def by_line(y: Numbers, x: Numbers) -> Numbers:
     """The chain rule along the line, its slopes being numbers of the line themselves."""
-    seeds: dict[Symbolic, Numbers] = {}
-    for entry in np.asarray(y, dtype=object).flat:
-        if isinstance(entry, Symbolic):
-            seeds[entry] = seeds[entry] + 1 if entry in seeds else Symbolic.exactly(1)
-    adjoint = line.sum_slopes(seeds)
+    times = Counter(e for e in np.asarray(y, dtype=object).flat if isinstance(e, Symbolic))
+    adjoint = line.sum_slopes({entry: Symbolic.exactly(n) for entry, n in times.items()})
     return each(lambda leaf: adjoint.get(leaf, Symbolic.exactly(0)), x).view(Scalars)
 
 

@@ -221,21 +221,14 @@ def apply_node(node: Node, operands: tuple[Numbers, ...], params: Params, kind: 
     """What a node makes of operands of a kind; of a user's function, what its forward does."""
     if node.op.name == OUTPUT:
         return operands[0][params["index"]]
-    function = find_user_function(node.op)
-    if function is not None and kind != "tensor":
-        return _run_inside(function, operands, kind)
-    if function is not None:
-        return function.apply(*operands)
+    users = getattr(node.op.function, "__self__", None)
+    if isinstance(users, type) and issubclass(users, Function):
+        return users.apply(*operands) if kind == "tensor" else _run_inside(users, operands, kind)
     if kind == "tensor":
         return apply(node.op, operands, params)
     if kind == "float":
         return node.op.forward(*operands, **params)
     return compute(node.op, operands, params)
-
-
-def find_user_function(op: Op) -> type[Function] | None:
-    owner = getattr(op.function, "__self__", None)
-    return owner if isinstance(owner, type) and issubclass(owner, Function) else None
 
 
 def _run_inside(function: type[Function], operands: tuple[Numbers, ...], kind: str) -> Numbers:

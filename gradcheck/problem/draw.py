@@ -33,7 +33,8 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import watching
 from gradcheck.engine.tensor import unwrap
 from gradcheck.errors import Complaint, GradcheckError, TextError
-from gradcheck.language import locate_running
+from gradcheck.language.program import locate_running
+from gradcheck.numbers.ball import each
 from gradcheck.opinions.opinion import NotScalar, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
@@ -88,7 +89,7 @@ def draw_given_point(problem: Problem) -> Point:
             problem.value_on("float", point)  # where it fails, a closed form takes its time to
         except GradcheckError:
             continue
-        if find_path(problem, point) is not None:
+        if look(problem, point) is not None:
             return point
     if problem.value_on("float", point) is None:
         raise without_value(problem)
@@ -109,7 +110,7 @@ def draw_further_points(problem: Problem, count: int) -> list[Drawn]:
     found: dict[Path, list[Drawn]] = {}
     tried = _draw_all_candidates(problem, fixed, varying, TRIES * count) if varying else ()
     for n, point in enumerate(tried):
-        seen = _look(problem, point, write=n == 0 or any(found))
+        seen = look(problem, point, write=n == 0 or any(found))
         if seen is not None:
             path, closed = seen
             found.setdefault(path, []).append((point, closed))
@@ -124,7 +125,7 @@ def draw_far_points(problem: Problem, count: int) -> list[Drawn]:
     """Points on unusual scales, where they lie in the domain."""
     fixed, varying = split(problem)
     tried = draw_candidates(fixed, varying, problem.seed_of_points + 2, FAR * 2 if varying else ())
-    seen = ((point, _look(problem, point, write=False)) for point in tried)
+    seen = ((point, look(problem, point)) for point in tried)
     return list(islice(((point, found[1]) for point, found in seen if found is not None), count))
 
 
@@ -149,24 +150,20 @@ def draw_points_aside(problem: Problem, points: Iterable[Point]) -> Iterator[Poi
     for point in points:
         moved = dict(point)
         for name, shape in varying.items():
-            drawn = rng.integers(DENOMINATOR // 1_000, size=prod(shape))
-            factors = np.array([1 + Fraction(int(k), DENOMINATOR) for k in drawn], dtype=object)
-            moved[name] = np.asarray(point[name] * factors.reshape(shape), dtype=object)
+            drawn = rng.integers(DENOMINATOR // 1_000, size=shape)
+            factors = each(lambda k: 1 + Fraction(int(k), DENOMINATOR), drawn)
+            moved[name] = np.asarray(point[name] * factors, dtype=object)
         yield moved
 
 
-def find_path(problem: Problem, point: Point, *, write: bool = True) -> Path | None:
-    """The comparisons taken at a point; None outside the domain or at a tie.
+def look(
+    problem: Problem, point: Point, *, write: bool = False
+) -> tuple[Path, Opinion | None] | None:
+    """The comparisons taken at a point, and the closed form's opinion that they were read off.
 
-    Without `write` all paths look alike. Where the value is no number any point does: what is
-    wrong with it is said where it is looked at.
+    None outside the domain or at a tie. Without `write` all paths look alike. Where the value is
+    no number any point does: what is wrong with it is said where it is looked at.
     """
-    seen = _look(problem, point, write=write)
-    return None if seen is None else seen[0]
-
-
-def _look(problem: Problem, point: Point, *, write: bool) -> tuple[Path, Opinion | None] | None:
-    """The same path, and the closed form's opinion that it was read off."""
     found = None
     if not problem.admits(point):
         return None
@@ -188,10 +185,7 @@ def draw_decimals(rng: np.random.Generator, scale: Scale, shape: tuple[int, ...]
     low, high = scale
     units = 100 if high - low >= 0.5 else PLACES
     numbers = rng.integers(round(low * units), round(high * units), size=shape, endpoint=True)
-    out = np.empty(shape, dtype=object)
-    for index in np.ndindex(shape):
-        out[index] = Fraction(int(np.asarray(numbers)[index]) or 7, units)
-    return out
+    return each(lambda number: Fraction(int(number) or 7, units), numbers)
 
 
 def split(problem: Problem) -> tuple[dict[str, Value], list[Input]]:
@@ -417,11 +411,5 @@ def write_title(problem: Problem) -> str:
 
 def write_readable(value: Array) -> Value:
     """Exact numbers as JSON has them: whole ones as such, others as decimals, in nested lists."""
-
-    def plain_number(entry: Value) -> Value:
-        if isinstance(entry, list):
-            return list(map(plain_number, entry))
-        number = Fraction(entry)
-        return int(number) if number.denominator == 1 else float(number)
-
-    return plain_number(value.tolist())
+    numbers = each(Fraction, value)
+    return each(lambda n: int(n) if n.denominator == 1 else float(n), numbers).tolist()

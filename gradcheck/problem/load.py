@@ -17,8 +17,8 @@ from gradcheck.answers.tokens import write_plainly
 from gradcheck.answers.words import STOP
 from gradcheck.documents import BYTES, Document, read_yaml
 from gradcheck.errors import Complaint, TextError
-from gradcheck.language import Program, check_program, parse_python
 from gradcheck.language.kinds import FORMULAS, VOCABULARY
+from gradcheck.language.program import Program, check_program, parse_python
 from gradcheck.language.vocabulary import ROOTS
 from gradcheck.problem.record import (
     Input,

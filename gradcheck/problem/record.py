@@ -22,9 +22,18 @@ from flint import arb, fmpq
 from gradcheck.documents import WrittenFloat
 from gradcheck.documents.document import locate_node
 from gradcheck.errors import TYPED_EXPONENT, GradcheckError, TextError
-from gradcheck.language import Budget, Program, RunOutcome, check_program, locate_running
+from gradcheck.language.budget import Budget
 from gradcheck.language.kinds import FORMULAS, KINDS, VOCABULARY
-from gradcheck.language.program import find_places, list_assignments, run
+from gradcheck.language.program import (
+    Program,
+    RunOutcome,
+    check_program,
+    find_places,
+    list_assignments,
+    locate_running,
+    run,
+)
+from gradcheck.numbers.ball import each
 from gradcheck.numbers.run import precision
 from gradcheck.opinions.again import twice
 from gradcheck.opinions.opinion import Case, Rows
@@ -290,17 +299,8 @@ LITERAL = re.compile(r"[-+\d.eE_\s]*")
 
 def read_exact_array(value: Value) -> Array | None:
     """Nested lists of numbers as an object array of Fractions; None if ragged, or no numbers."""
-    if not isinstance(value, list):
-        number = read_exact_number(value)
-        return None if number is None else np.array(number, dtype=object)
-    rows = [row for entry in value if (row := read_exact_array(entry)) is not None]
-    shapes = {row.shape for row in rows}
-    if len(rows) < len(value) or len(shapes) > 1:
-        return None
-    out = np.empty((len(rows), *next(iter(shapes), ())), dtype=object)
-    for k, row in enumerate(rows):
-        out[k, ...] = row
-    return out
+    found = each(read_exact_number, value)
+    return None if any(number is None for number in found.flat) else found
 
 
 def read_exact_number(value: Value) -> Fraction | None:

@@ -11,9 +11,9 @@ import numpy as np
 from gradcheck.documents import Document
 from gradcheck.documents.document import Passage
 from gradcheck.errors import Complaint, GradcheckError, TextError
-from gradcheck.language import Program, Vocabulary, check_program
 from gradcheck.language.kinds import VOCABULARY
-from gradcheck.language.program import find_assignments, find_leaves
+from gradcheck.language.program import Program, check_program, find_assignments, find_leaves
+from gradcheck.language.vocabulary import Vocabulary
 from gradcheck.opinions.opinion import pair
 from gradcheck.problem.draw import draw_given_point
 from gradcheck.problem.model import Credit, InputModel, ProblemModel, SetModel

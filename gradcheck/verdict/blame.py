@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import prod
 
 import numpy as np
 from flint import arb
@@ -301,14 +302,11 @@ def draw_probe(operand: Numbers) -> Array:
 
 def sum_pulls(g: Numbers, shape: tuple[int, ...]) -> Array:
     """A cotangent summed to a shape: the definition of un-broadcasting, entry by entry."""
-    out = np.zeros(shape)
-    g = np.asarray(g)
-    if g.ndim < len(shape) or g.size < out.size:
+    g, places = np.asarray(g), np.arange(prod(shape)).reshape(shape)
+    if g.ndim < len(shape) or g.size < places.size:
         return np.broadcast_to(g, shape)
-    for index in np.ndindex(g.shape):
-        tail = index[g.ndim - len(shape) :]
-        out[tuple(0 if n == 1 else k for k, n in zip(tail, shape, strict=True))] += g[index]
-    return out
+    landed = np.broadcast_to(places, g.shape).ravel()
+    return np.bincount(landed, g.ravel(), places.size).reshape(shape)
 
 
 # -- numbers -------------------------------------------------------------------------------------

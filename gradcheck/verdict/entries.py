@@ -1,5 +1,6 @@
 """One entry of a value or a gradient, as several opinions give it: the pattern of their balls."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -54,8 +55,11 @@ def compare_entries(
 ) -> tuple[Entry, ...]:
     """Every entry on which something is to be said."""
     shapes = {name: e.shape for name, e in estimates.items()}
-    if len(set(shapes.values())) > 1:
-        return (Entry(part, (), "dissent", f"shapes differ: {shapes}", find_odd_shape(shapes)),)
+    times = Counter(shapes.values())
+    if len(times) > 1:
+        odd = [name for name, shape in shapes.items() if times[shape] == 1]
+        lonely = odd[0] if len(odd) == 1 else "several"
+        return (Entry(part, (), "dissent", f"shapes differ: {shapes}", lonely),)
     clear = _agree(estimates, slopes, scale)
     if clear.all():
         return ()
@@ -163,13 +167,6 @@ def find_odd_ball(balls: Balls) -> str | None:
     if len(balls) > 2 and len(blamed) == 2 and "reverse" in blamed:
         return "reverse"
     return blamed[0] if len(blamed) == 1 and len(balls) > 2 else "several"
-
-
-def find_odd_shape(shapes: Mapping[str, Index]) -> str:
-    """Whose shape differs from the others'."""
-    counts = list(shapes.values())
-    odd = [name for name, shape in shapes.items() if counts.count(shape) == 1]
-    return odd[0] if len(odd) == 1 else "several"
 
 
 def spell_out(balls: Balls) -> str:
