@@ -260,12 +260,14 @@ def rebracket(formula: Formula) -> Iterator[Other]:
     if words is None or not pieces:
         return
     nodes = [node for node in ast.walk(formula.tree.body) if isinstance(node, ast.expr)]
-    known = {(node.col_offset, node.end_col_offset) for node in nodes}
+    every = {(node.col_offset, node.end_col_offset) for node in nodes}
+    given = [node.args[0] for node in nodes if isinstance(node, ast.Call) and node.args]
+    arguments = {(node.col_offset, node.end_col_offset) for node in given}
     singles = [
         (first, last)
-        for first, last in pieces
-        if tokens[first - 1].text not in (*DIVISION, "^")  # else: is it read as one piece anyway?
-        or (tokens[first].start, tokens[last].end) not in known
+        for first, last in pieces  # what is read as one piece anyway has its brackets
+        if (tokens[first].start, tokens[last].end)
+        not in (every if tokens[first - 1].text in (*DIVISION, "^") else arguments)
     ][:SINGLE]
     doubles = [(a, b) for a, b in combinations(singles, 2) if a[1] < b[0] or b[1] < a[0]]
     doubles.sort(key=lambda pairs: len({spell(tokens[a : b + 1]) for a, b in pairs}))  # alike first

@@ -6,6 +6,7 @@ Of second derivatives of single numbers: what went wrong in the first step, or i
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -157,6 +158,7 @@ def _write_number(value: Value) -> str:
     return said if len(said) <= TYPED else ""
 
 
+@lru_cache(maxsize=1_000)  # SymPy takes as long as all else: many mistakes stand at one node
 def _write_derivative(line: ScalarLine, a: int | None) -> str:
     whole = None if a is None or line.size != 1 else write_out(line.nodes[a], READABLE)
     symbols = [] if whole is None else sorted(whole.free_symbols, key=str)
