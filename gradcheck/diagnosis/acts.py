@@ -1,50 +1,36 @@
 """Every mistake of the catalogue made at every site, collected over the diagnostic points."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 
 import numpy as np
 
 from gradcheck.diagnosis import backprop, calculus
-from gradcheck.diagnosis.line import Gradients, ScalarLine, Span, derive_lines
+from gradcheck.diagnosis.line import (
+    Gradients,
+    Made,
+    ScalarLine,
+    Span,
+    Stream,
+    ask_once,
+    derive_lines,
+)
 from gradcheck.diagnosis.tables import is_equal
 from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import CATALOGUE, Mistake, Whole
 from gradcheck.opinions.opinion import Case, describe_reason, stack_rows
 from gradcheck.opinions.reverse import differentiate_twice, run_once
 from gradcheck.opinions.tape import record
-from gradcheck.values import Array, Params, Value
+from gradcheck.values import Array, Value
 
+FAMILIES = ("calculus", "backprop", "whole")
 NUMBERS = 20_000_000  # of all gradients that are kept: 160 MB
 FEWEST = 20
 LITERALS = 12  # numbers of a program; of a longer one somebody reads them from the paper
 
 Paths = Sequence[tuple[list[int], ScalarLine]]
-
-
-@dataclass(eq=False)
-class Made:
-    """One mistake made at one site (or everywhere): the gradients it gives, point by point.
-
-    They are right at a point where the site does not occur; a part that the mistake gives no number
-    for is nan.
-    """
-
-    mistake: Mistake
-    span: Span
-    at: list[Gradients]
-    everywhere: bool = False
-    rule: calculus.WrongRule | None = None
-    line: ScalarLine | None = None
-    said: Params = field(default_factory=dict)
-
-    @cached_property
-    def texts(self) -> Params:
-        """What its words may mention: spans of the program, or words that are ready."""
-        act = self.rule
-        return calculus.quote_texts(self.line, act) if self.line and act else self.said
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +44,6 @@ class Acts:
     span: Span
 
 
-# The key of an act, how it is made, at which points, and the gradients that come of it there.
-Stream = Iterator[tuple[Value, Made, Sequence[int], Sequence[Gradients]]]
-
-
 def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Acts:
     """All acts, also those that change nothing and those that give the same numbers."""
     try:
@@ -69,22 +51,23 @@ def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
     except Exception as error:
         why = f"no mistake can be made where reverse mode abstains: {describe_reason(error)}"
         raise GradcheckError(why) from error
-    calculus_rows, backprop_rows, whole_rows = (
-        [row for row in catalogue if row.family == family]
-        for family in ("calculus", "backprop", "whole")
-    )
+    of = {f: [row for row in catalogue if row.family == f] for f in FAMILIES}
     paths: Paths = [] if cases[0].rows is not None else derive_lines(cases)
     span = _find_last(cases[0], paths)
-    streams = [_act_on_whole(cases, right, whole_rows, span)]
+    streams = [_act_on_whole(cases, right, of["whole"], span)]
+    rules = [row for row in of["calculus"] if row.verb in ("derivative", "held")]
     if calculus.is_second(cases):
-        streams.append(_act_in_second(cases, calculus_rows, span))
+        rules = [row for row in rules if row.verb == "derivative"]
+        streams.append(calculus.act_in_second(cases, rules, span))
     elif cases[0].rows is not None:
-        streams.append(_act_on_rows(cases, [*calculus_rows, *backprop_rows]))
+        streams.append(_act_on_rows(cases, [*of["calculus"], *of["backprop"]]))
     else:
         if _is_expression(cases, paths):
-            backprop_rows = [row for row in backprop_rows if row.id == "mask-wrong"]
-        streams += [_act_in_calculus(paths, calculus_rows), _act_on_numbers(paths, calculus_rows)]
-        streams.append(_act_in_backprop(cases, sorted(backprop_rows, key=lambda row: -row.common)))
+            of["backprop"] = [row for row in of["backprop"] if row.id == "mask-wrong"]
+        read = [row for row in of["calculus"] if row.verb == "read"]
+        commonest = sorted(of["backprop"], key=lambda row: -row.common)
+        streams += [_act_in_calculus(paths, rules), _act_on_numbers(paths, read)]
+        streams.append(_act_in_backprop(cases, commonest))
     found: dict[Value, Made] = {}
     for key, made, points, at in chain(*streams):
         if key not in found:
@@ -103,9 +86,8 @@ def _find_last(case: Case, paths: Paths) -> Span:
     """Where the value is made: what is wrong with the whole answer is shown there."""
     if paths:
         return paths[0][1].spans[-1]
-    first = case.rows.once if case.rows is not None else None
     try:
-        tape = record(case if first is None else replace(first, inputs=case.inputs))
+        tape = record(ask_once(case))
     except Exception:  # noqa: BLE001 - a user's program may raise anything
         return None
     return getattr(tape.root, "span", None) if tape is not None else None
@@ -139,31 +121,20 @@ def _act_on_rows(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
 
 
 def _act_in_calculus(paths: Paths, rows: Sequence[Mistake]) -> Stream:
-    rows = [row for row in rows if row.verb in ("derivative", "held")]
     for points, line in ((points, line) for points, whole in paths for line in whole.alone):
-        for act in calculus.list_acts(line, rows):
-            made = Made(act.mistake, act.span, [], act.place is None, act, line)
-            yield ("calculus", *line.shapes, *act.key), made, points, line.split(act.flat)
-
-
-def _act_in_second(cases: Sequence[Case], rows: Sequence[Mistake], whole: Span) -> Stream:
-    rows = [row for row in rows if row.verb == "derivative"]
-    for key, row, at, said, span in calculus.second_acts(cases, rows):
-        made = Made(row, span or whole, [], "everywhere" in key, said=said)
-        yield key, made, range(len(cases)), at
+        for key, made in calculus.list_acts(line, rows):
+            yield ("calculus", *line.shapes, *key), made, points, line.split(made.flat)
 
 
 def _act_on_numbers(paths: Paths, rows: Sequence[Mistake]) -> Stream:
-    rows = [row for row in rows if row.verb == "read"]
     for points, line in paths:
         for k, i in find_literals(line) if line.scalar else ():
-            number = (line.u, line.v)[i][k]
-            said = {"c": str(line.nodes[k].args[i])}
+            say = lambda line=line, k=k, i=i: {"c": str(line.nodes[k].args[i])}
             for n, row in enumerate(rows):
-                for j, other in enumerate(row.wrong(number)):
+                for j, other in enumerate(row.wrong(line.given[k, i])):
                     flat = misread(line, (k, i), other)
                     if flat is not None:
-                        made = Made(row, line.spans[k], [], said=said)
+                        made = Made(row, line.spans[k], say=say)
                         yield ("read", n, j, k, i), made, points, line.split(flat)
 
 
@@ -173,16 +144,21 @@ def _act_in_backprop(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
     for k, case in enumerate(cases):
         tape = record(case)
         found = backprop.list_acts(tape, rows) if tape is not None else iter(())
-        for key, row, span, everywhere, said, gradients in islice(found, most):
-            yield ("backprop", *key), Made(row, span, [], everywhere, said=said), [k], [gradients]
+        for key, made, gradients in islice(found, most):
+            yield ("backprop", *key), made, [k], [gradients]
 
 
 def _act_on_whole(
     cases: Sequence[Case], right: Sequence[Gradients], rows: Sequence[Mistake], span: Span
 ) -> Stream:
+    """Every answer that a mistake of the whole gives; a part it says nothing of is nan."""
     for k, (case, gradients) in enumerate(zip(cases, right, strict=True)):
-        for key, row, answer, said in list_answers(case, gradients, rows):
-            yield key, Made(row, span, [], said=said), [k], [answer]
+        whole = _make_whole(case, gradients)
+        for n, row in enumerate(rows):
+            for j, found in enumerate(row.wrong(whole)):
+                answer, said = found if isinstance(found, tuple) else (found, {})
+                at = {name: np.asarray(answer.get(name, np.nan), float) for name in gradients}
+                yield ("whole", n, j), Made(row, span, say=partial(dict, said)), [k], [at]
 
 
 def is_invisible(at: Sequence[Gradients], right: Sequence[Gradients]) -> bool:
@@ -192,11 +168,6 @@ def is_invisible(at: Sequence[Gradients], right: Sequence[Gradients]) -> bool:
         for a, r in zip(at, right, strict=True)
         for name in r
     )
-
-
-def measure_width(span: Span) -> int:
-    """How much of the text a span covers; nothing counts least."""
-    return span[-1] - span[-2] if span is not None else -1
 
 
 def fingerprint(at: Sequence[Gradients]) -> tuple[Value, ...]:
@@ -214,28 +185,8 @@ def fingerprint(at: Sequence[Gradients]) -> tuple[Value, ...]:
 # -- the whole answer, and a number misread --------------------------------------------------------
 
 
-def list_answers(
-    case: Case, right: Mapping[str, Array], rows: Sequence[Mistake]
-) -> Iterator[tuple[tuple[Value, ...], Mistake, dict[str, Array], Mapping[str, str]]]:
-    """Every answer that a mistake of the whole gives; a part it says nothing of is nan.
-
-    With a key, the row, and what its words may mention.
-    """
-    whole = _make_whole(case, right)
-    for n, row in enumerate(rows):
-        for k, found in enumerate(row.wrong(whole)):
-            answer, said = found if isinstance(found, tuple) else (found, {})
-            named = {name: np.asarray(answer.get(name, np.nan), dtype=float) for name in right}
-            yield ("whole", n, k), row, named, said
-
-
 def _make_whole(case: Case, right: Mapping[str, Array]) -> Whole:
-    floats = case.floats()
-    first = None if case.rows is None else case.rows.once  # the question, asked but once
-
-    def value() -> Value:
-        asked = case if first is None else replace(first, inputs=case.inputs)
-        return np.asarray(asked.function("float", asked.floats()), dtype=float)
+    floats, once = case.floats(), ask_once(case)
 
     def elsewhere(change: Callable[[Array], Array]) -> Mapping[str, Array]:
         moved = {name: change(v) if name in case.wrt else v for name, v in floats.items()}
@@ -248,12 +199,13 @@ def _make_whole(case: Case, right: Mapping[str, Array]) -> Whole:
         return _differentiate(case, wrt=names) if names else {}
 
     def before() -> Mapping[str, Array]:
-        if case.rows is None or first is None:
+        if case.rows is None or once is case:
             return {}
-        found = _differentiate(first, inputs=case.inputs)
+        found = _differentiate(once)
         blocks = zip(case.rows.blocks(case.wrt), case.parts, strict=True)
         return {part: found[name] for (_, name, *_), part in blocks if name in found}
 
+    value = lambda: np.asarray(once.function("float", once.floats()), dtype=float)
     return Whole(
         right=right,
         inputs={**floats, **{p: floats[n] for p, n in case.parts.items()}},
@@ -291,21 +243,20 @@ def find_literals(line: ScalarLine) -> list[tuple[int, int]]:
 
 def misread(line: ScalarLine, at: tuple[int, int], number: Array) -> Array | None:
     """The derivative (P, size) with another number (P,) at a place; None where it has none."""
-    y, f = list(line.y), list(line.f)
+    y, f = line.y.copy(), line.f.copy()
     changed = [at[0], *(k for k in range(len(line.nodes)) if line.above[k] >> at[0] & 1)]
     for k in changed:
         row, args = line.rows[k], line.args[k]
         if row is None or row.params or len(args) > 2:
             return None
         values = tuple(
-            number if (k, i) == at else (line.u, line.v)[i][k] if a is None else y[a]
+            number if (k, i) == at else line.given[k, i] if a is None else y[a]
             for i, a in enumerate(args)
         )
         y[k] = row.forward(*values)
         one = 1 + 0 * y[k]  # where there is no value there is no slope
-        varies = [a is not None and row.differentiates(i) for i, a in enumerate(args)]
-        f[k] = tuple(
-            row.pull(i, one, y[k], values, {}) if yes else 0 * one for i, yes in enumerate(varies)
-        )
-    end = replace(line, f=tuple(f)).tangents[-1]
+        for i, a in enumerate(args):
+            varies = a is not None and row.differentiates(i)
+            f[k, i] = row.pull(i, one, y[k], values, {}) if varies else 0 * one
+    end = replace(line, f=f).tangents[-1]
     return np.zeros(line.x.shape) if end is None else end

@@ -9,15 +9,16 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from math import prod
 
 import numpy as np
 
-from gradcheck.diagnosis.line import Gradients, Key, Span, cover_spans
+from gradcheck.diagnosis.line import Gradients, Key, Made, Span, cover_spans, measure_width
 from gradcheck.engine.tape import RIGHT, Leaf, Node, Step, Verbs, list_reachable, walk
 from gradcheck.engine.tensor import unwrap
 from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
-from gradcheck.mistakes.backprop import subsets
+from gradcheck.mistakes.backprop import pull_normal, subsets
 from gradcheck.opinions.tape import Tape
 from gradcheck.ops import TABLE
 from gradcheck.values import Params, Routine, Value
@@ -29,11 +30,7 @@ SAME = 1e-9  # of the largest entry: equal but for rounding
 LARGEST = 100_000  # entries: larger tensors are not looked at
 LONGEST = 300  # steps likewise
 DEEPEST = 4  # axes: of more, too many subsets would have to be looked at
-OVERFLOW = 700  # exp of more is infinite
 UNFIT = (ValueError, TypeError, IndexError)  # of a wrong cotangent: such code would not have run
-
-# Key, row, span, whether it is done everywhere, what its words may mention, the gradients.
-WrongVerb = tuple[Key, Mistake, Span, bool, Params, Gradients]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +39,8 @@ class Site:
 
     `key` finds the same site on the tape of another point; `seen` is what a row may read there in
     the right pass, `said` what its words may mention. Of a mistake that can be made in several ways
-    `choice` is what it is made with, `way` which one it is.
+    `choice` is what it is made with, `way` which one it is. Of a block `step` is what it is made
+    of.
     """
 
     step: Step
@@ -55,29 +53,25 @@ class Site:
     way: Key = ()
 
 
-def list_acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
+def list_acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[tuple[Key, Made, Gradients]]:
     """Every row at every site where it can happen, then at all of them together."""
     span = getattr(tape.root, "span", None)
     start = Site(tape.root, -1, ("start",), span, Start(tape.seed, tape.value))
     found = {"seed": [start], "accumulate": list(_find_meetings(tape)), **_find_edges(tape)}
-    by_hand = [
-        (block, Site(block.y, -1, ("block", block.edge.op, k), block.y.span, block.edge))
-        for k, block in enumerate(find_blocks(tape))
-    ]
+    blocks = list(find_blocks(tape))
     for n, row in enumerate(rows):
         if row.verb == "stop":
             yield from _stop_early(tape, row, n)
             continue
         together: dict[Key, list[Site]] = defaultdict(list)
-        for site in _list_ways(row, found.get(row.verb, ())):
+        for site in _list_ways(row, found[row.verb]):
             yield from _say(tape, row, [site], (n, *site.key))
             together[site.way].append(site)
         for way, sites in together.items():
             if row.habit and len(sites) > 1:
                 yield from _say(tape, row, sites, (n, "everywhere", *way))
-        for block, place in by_hand if row.verb == "pull" else ():
-            for site in _list_ways(row, [place]):
-                yield from _err_in_block(tape, row, block, replace(site, key=(n, *site.key)))
+        for site in _list_ways(row, blocks) if row.verb == "pull" else ():
+            yield from _err_in_block(tape, row, site, (n, *site.key))
 
 
 def _list_ways(row: Mistake, sites: Iterable[Site]) -> Iterator[Site]:
@@ -98,15 +92,20 @@ def _list_ways(row: Mistake, sites: Iterable[Site]) -> Iterator[Site]:
 def _find_meetings(tape: Tape) -> Iterator[Site]:
     """Steps that more than one edge leads to; an input has no place in the text, but a name."""
     again: Counter[Key] = Counter()
-    names = {id(leaf): name for name, leaf in tape.leaves.items()}
     for step, count in tape.uses.items():
         if count > 1:
-            span = getattr(step, "span", None)
-            label = names.get(id(step.variable)) if isinstance(step, Leaf) else step.op.name
-            again[span, label] += 1
-            said = {"text": label} if isinstance(step, Leaf) and label else {}
-            key = (span, label, again[span, label])
-            yield Site(step, -1, key, span, Accumulation(None, None), said)
+            span, name = getattr(step, "span", None), _name_leaf(tape, step)
+            label = step.op.name if isinstance(step, Node) else name
+            key = _number(again, span, label)
+            yield Site(
+                step, -1, key, span, Accumulation(None, None), {"text": name} if name else {}
+            )
+
+
+def _number(again: Counter[Key], *key: Value) -> Key:
+    """A key that no other site has, though they stand at one place: in a loop."""
+    again[key] += 1
+    return (*key, again[key])
 
 
 def _find_edges(tape: Tape) -> dict[str, list[Site]]:
@@ -119,13 +118,9 @@ def _find_edges(tape: Tape) -> dict[str, list[Site]]:
         right, below = RIGHT.pull(node, i, g, y, operands), node.edges[i]
         assert below is not None  # nothing is pulled where there is no edge
         if node not in tape.sums:
-            key = (node.span, node.op.name, i)
-            again[key] += 1
             edge = replace(_describe_edge(tape, node, i, g, right), around=around[node])
-            if isinstance(below, Node) and below.op.name in ("add", "subtract"):
-                edge = replace(edge, inside=(below.op.forward, tape.given[below].operands))
-            said = {"u": _name_step(tape, below)}
-            site = Site(node, i, (*key, again[key]), node.span, edge, said)
+            key = _number(again, node.span, node.op.name, i)
+            site = Site(node, i, key, node.span, edge, {"u": _name_step(tape, below)})
             found["pull"].append(site)
             fitted = _describe_edge(tape, node, i, right, RIGHT.fit(node, i, right))
             found["fit"].append(replace(site, seen=fitted))
@@ -152,15 +147,23 @@ def _find_nearby(tape: Tape) -> Mapping[Node, tuple[Value, ...]]:
     }
 
 
+def _name_leaf(tape: Tape, step: Step) -> str:
+    """The input that a step is; empty where it is none."""
+    variable = step.variable if isinstance(step, Leaf) else None
+    return next((name for name, leaf in tape.leaves.items() if leaf is variable), "")
+
+
 def _name_step(tape: Tape, step: Step) -> Value:
     if isinstance(step, Leaf):
-        return next((n for n, leaf in tape.leaves.items() if leaf is step.variable), EARLIER)
-    short = step.span is not None and step.span[-1] - step.span[-2] <= NAMED
-    return step.span if short else EARLIER
+        return _name_leaf(tape, step) or EARLIER
+    return step.span if 0 <= measure_width(step.span) <= NAMED else EARLIER
 
 
 def _describe_edge(tape: Tape, node: Node, i: int, g: Value, right: Value) -> Edge:
-    edge = node.edges[i]
+    below = node.edges[i]
+    inside = None
+    if isinstance(below, Node) and below.op.name in ("add", "subtract"):
+        inside = below.op.forward, tape.given[below].operands
     return Edge(
         op=node.op.name,
         i=i,
@@ -171,39 +174,43 @@ def _describe_edge(tape: Tape, node: Node, i: int, g: Value, right: Value) -> Ed
         params=node.params,
         shape=_find_shape(node, i),
         elementwise=node.op.elementwise,
-        shared=edge is not None and tape.uses[edge] > 1,
+        shared=below is not None and tape.uses[below] > 1,
         rule=lambda g, y, operands: node.op.pull(i, g, y, operands, node.params),
+        inside=inside,
         forward=partial(node.op.forward, **node.params),
     )
 
 
-def _stop_early(tape: Tape, row: Mistake, n: int) -> Iterator[WrongVerb]:
+def _stop_early(tape: Tape, row: Mistake, n: int) -> Iterator[tuple[Key, Made, Gradients]]:
     """The gradient by each step in the place of that by what the step is made of."""
     back = tape.back(only=set(tape.nodes))
-    names = {id(leaf): name for name, leaf in tape.leaves.items()}
     again: Counter[Key] = Counter()
     for node in tape.nodes:
-        place = (node.span, node.op.name)
-        again[place] += 1
+        key = _number(again, node.span, node.op.name)
         if node in back and node is not tape.root and np.size(back[node]) <= LARGEST:
-            leaves = [s for s in list_reachable([node]) if isinstance(s, Leaf)]
-            below = [names[id(s.variable)] for s in leaves if id(s.variable) in names]
-            gradients = {name: np.asarray(row.wrong(back[node])) for name in below}
-            yield ("stop", n, *place, again[place]), row, node.span, False, {}, gradients
+            below = filter(None, (_name_leaf(tape, step) for step in list_reachable([node])))
+            yield (
+                (n, *key),
+                Made(row, node.span),
+                dict.fromkeys(below, np.asarray(row.wrong(back[node]))),
+            )
 
 
-def _err_in_block(tape: Tape, row: Mistake, block: "Block", site: Site) -> Iterator[WrongVerb]:
+def _err_in_block(
+    tape: Tape, row: Mistake, site: Site, key: Key
+) -> Iterator[tuple[Key, Made, Gradients]]:
     try:
-        wrong = _err(row, block.edge, site)
+        wrong = _err(row, site.seen, site)
     except UNFIT:
         return
-    if np.shape(wrong) == block.edge.shape:
-        more = tape.gradients(walk([(block.x, wrong - block.edge.right)], retain=True))
-        changed = {name: g + more[name] for name, g in tape.right.items()}
-        yield site.key, row, site.span, False, {}, changed
+    if np.shape(wrong) == site.seen.shape:
+        more = tape.gradients(walk([(site.step, wrong - site.seen.right)], retain=True))
+        yield key, Made(row, site.span), {name: g + more[name] for name, g in tape.right.items()}
 
 
-def _say(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[WrongVerb]:
+def _say(
+    tape: Tape, row: Mistake, sites: Sequence[Site], key: Key
+) -> Iterator[tuple[Key, Made, Gradients]]:
     """The row at these sites together, unless such code would not have run."""
     verbs = _misspeak(tape, row, {(site.step, site.i): site for site in sites})
     try:
@@ -212,7 +219,8 @@ def _say(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[
         return
     span = cover_spans(site.span for site in sites) or getattr(tape.root, "span", None)
     alone = len(sites) == 1
-    yield key, row, span, not alone, sites[0].said if alone else {}, gradients
+    say: Callable[[], Params] = partial(dict, sites[0].said if alone else {})
+    yield key, Made(row, span, [], not alone, say), gradients
 
 
 def _err(row: Mistake, edge: Edge, site: Site) -> Value:
@@ -220,25 +228,23 @@ def _err(row: Mistake, edge: Edge, site: Site) -> Value:
 
 
 def _misspeak(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) -> Verbs:
-    def wrong(node: Node, i: int, g: Value, right: Value) -> Value:
+    def err_at(node: Node, i: int, g: Value, right: Value) -> Value:
         site = sites.get((node, i))
         return _err(row, _describe_edge(tape, node, i, g, right), site) if site else right
 
-    def seed(step: Step, g: Value) -> Value:
-        return row.wrong(Start(g, tape.value)) if (step, -1) in sites else g
-
-    def pull(node: Node, i: int, g: Value, y: Value, operands: tuple[Value, ...]) -> Value:
-        return wrong(node, i, g, RIGHT.pull(node, i, g, y, operands))
-
-    def fit(node: Node, i: int, g: Value) -> Value:
-        return wrong(node, i, g, _fit(node, i, g))
+    def err_where(step: Step, right: Value, read: Value) -> Value:
+        return row.wrong(read) if (step, -1) in sites else right
 
     def accumulate(step: Step, held: Value, g: Value) -> Value:
-        right = RIGHT.accumulate(step, held, g)
-        return row.wrong(Accumulation(held, g)) if (step, -1) in sites else right
+        return err_where(step, RIGHT.accumulate(step, held, g), Accumulation(held, g))
 
-    said = {"seed": seed, "pull": pull, "fit": fit, "accumulate": accumulate}
-    return replace(RIGHT, **{"fit": _fit, row.verb: said[row.verb]})  # type: ignore[arg-type]
+    verbs: Mapping[str, Routine] = {
+        "seed": lambda step, g: err_where(step, g, Start(g, tape.value)),
+        "pull": lambda node, i, g, *given: err_at(node, i, g, RIGHT.pull(node, i, g, *given)),
+        "fit": lambda node, i, g: err_at(node, i, g, _fit(node, i, g)),
+        "accumulate": accumulate,
+    }
+    return replace(RIGHT, **{"fit": _fit, row.verb: verbs[row.verb]})  # type: ignore[arg-type]
 
 
 def _fit(node: Node, i: int, g: Value) -> Value:
@@ -260,56 +266,45 @@ def _find_shape(node: Node, i: int) -> tuple[int, ...]:
 # -- blocks ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
-    """The way back from a node `y` to an earlier step `x`, as that through one op."""
-
-    y: Node
-    x: Step
-    edge: Edge
-
-
-def find_blocks(tape: Tape) -> Iterator[Block]:
+def find_blocks(tape: Tape) -> list[Site]:
     """Every block of several ops, from its earliest argument."""
-    if len(tape.nodes) > LONGEST:
-        return
-    for y in tape.nodes:
+    found: list[Site] = []
+    for y in tape.nodes if len(tape.nodes) <= LONGEST else ():
         made = tape.given[y].value
         if 0 < np.ndim(made) <= DEEPEST and 0 < np.size(made) <= LARGEST:
-            found = _find_block(tape, y)
-            if found is not None:
-                yield found
+            block = _find_block(tape, y, made, len(found))
+            found += [] if block is None else [block]
+    return found
 
 
-def _find_block(tape: Tape, y: Node) -> Block | None:
-    made = tape.given[y].value
+def _find_block(tape: Tape, y: Node, made: Value, number: int) -> Site | None:
     kinds = [name for name, kind in KINDS.items() if y.op.name not in KINDS and kind.may_be(made)]
-    for x in reversed(list_reachable([y])) if kinds else ():
-        for name in kinds:
-            params = KINDS[name].is_it(find_value(tape, x), made) if x is not y else None
-            if params is not None:
-                return _check(tape, y, x, name, params)
+    for x, name in product(reversed(list_reachable([y])) if kinds else (), kinds):
+        params = KINDS[name].is_it(_find_value(tape, x), made) if x is not y else None
+        if params is not None:
+            edge = _check(tape, y, x, name, params)
+            return Site(x, -1, ("block", name, number), y.span, edge) if edge else None
     return None
 
 
-def find_value(tape: Tape, step: Step) -> Value:
+def _find_value(tape: Tape, step: Step) -> Value:
     """The value of a node, or what a leaf holds."""
     if isinstance(step, Leaf):
         return np.asarray(unwrap(step.variable))
     return tape.given[step].value
 
 
-def _check(tape: Tape, y: Node, x: Step, name: str, params: Params) -> Block | None:
-    """The block, if its rule, in one of its forms, is what the run's own steps give."""
+def _check(tape: Tape, y: Node, x: Step, name: str, params: Params) -> Edge | None:
+    """The block as one edge, if its rule, in one of its forms, is what the run's steps give."""
     g = tape.back(only={y}).get(y)
     if g is None:
         return None
     there = walk([(y, g)], verbs=RIGHT, retain=True, only={x}).get(x)
     for form in KINDS[name].forms:
-        edge = _make_edge(name, g, tape.given[y].value, find_value(tape, x), {**params, **form})
+        edge = _make_edge(name, g, tape.given[y].value, _find_value(tape, x), {**params, **form})
         room = SAME * np.max(np.abs(edge.right))
         if there is not None and np.allclose(there, edge.right, rtol=0, atol=room):
-            return Block(y, x, edge)
+            return edge
     return None
 
 
@@ -339,58 +334,40 @@ class BlockKind:
     forms: tuple[Params, ...] = ({},)
 
 
-def _is_level(a: Value, axis: int) -> bool:
-    return bool(np.all(np.ptp(a, axis=axis) <= SAME * np.maximum(1.0, np.max(np.abs(a)))))
-
-
 def _is(a: Value, b: Value) -> bool:
     return bool(np.all(np.abs(a - b) <= SAME))
 
 
-def _try(test: Callable[[Value, int], Value]) -> Callable[[Value], bool]:
-    return lambda y: any(test(y, axis) for axis, n in enumerate(y.shape) if n > 1)
+def _sums_to_one(y: Value) -> bool:
+    return any(n > 1 and _is(y.sum(axis=axis), 1.0) for axis, n in enumerate(y.shape))
 
 
-def _on_one_axis(test: Callable[[Value, Value, int], bool]) -> Callable[[Value, Value], Value]:
-    """The axis along which a test holds of x and y of equal shapes, as a parameter."""
-
-    def is_it(x: Value, y: Value) -> Params | None:
-        if np.shape(x) != np.shape(y):
-            return None
-        axes = [k for k in range(np.ndim(y)) if y.shape[k] > 1 and test(x, y, k)]
-        return {"axis": axes[-1]} if axes else None
-
-    return is_it
-
-
-def _is_softmax(x: Value, y: Value, axis: int) -> bool:
-    return bool(np.all(y > 0)) and _is(y.sum(axis=axis), 1.0) and _is_level(np.log(y) - x, axis)
-
-
-def _is_log_softmax(x: Value, y: Value, axis: int) -> bool:
-    return bool(np.all(y < 0)) and _is(np.exp(y).sum(axis=axis), 1.0) and _is_level(y - x, axis)
-
-
-def _is_logsumexp(x: Value, y: Value) -> Params | None:
-    if not np.size(x) or not 0 < np.ndim(x) <= 2 or np.max(np.abs(x)) > OVERFLOW:
-        return None
-    for axis in range(np.ndim(x)):
-        for keepdims in (False, True):
-            made = np.log(np.exp(x).sum(axis=axis, keepdims=keepdims))
-            if made.shape == np.shape(y) and _is(made, y):
-                return {"axis": axis, "keepdims": keepdims}
+def _find_params(name: str, x: Value, y: Value, *forms: Params) -> Params | None:
+    """With what an op makes y of x, along the last axis that will do."""
+    for axis, n in reversed([*enumerate(np.shape(x))]):
+        for form in forms if n > 1 and np.size(x) in (np.size(y), n * np.size(y)) else ():
+            params = {"axis": axis, **form}
+            made = TABLE[name].forward(x, **params)
+            if np.shape(made) == np.shape(y) and _is(made, y):
+                return params
     return None
 
 
-def _is_normal(x: Value, y: Value) -> Params | None:
+def _find_logsumexp(x: Value, y: Value) -> Params | None:
+    forms: tuple[Params, ...] = ({"keepdims": False}, {"keepdims": True})
+    return _find_params("logsumexp", x, y, *forms) if np.ndim(x) <= 2 else None
+
+
+def _find_normal(x: Value, y: Value) -> Params | None:
     """`scale` is the standard deviation by which was divided."""
     if np.shape(x) != np.shape(y) or _is(x, y):
         return None
     for axis in subsets(np.ndim(y)):
         if not _is_centred(y, axis):
             continue
-        d = x - _take_mean(x, axis)
-        scale = np.sqrt(_take_mean(d**2, axis) / _take_mean(y**2, axis))
+        d = x - x.mean(axis=axis, keepdims=True)
+        squares = ((a**2).mean(axis=axis, keepdims=True) for a in (d, y))
+        scale = np.sqrt(np.divide(*squares))
         if np.all(np.isfinite(scale)) and _is(y * scale, d):
             return {"axis": axis, "scale": scale}
     return None
@@ -400,40 +377,28 @@ def _is_centred(y: Value, axis: tuple[int, ...]) -> bool:
     return prod(y.shape[k] for k in axis) > 1 and _is(y.mean(axis=axis), 0.0)
 
 
-def _take_mean(a: Value, axis: tuple[int, ...]) -> Value:
-    return np.mean(a, axis=axis, keepdims=True)
-
-
-def _pull_normal(
-    g: Value, y: Value, x: Value, *, axis: tuple[int, ...], scale: Value, ddof: int
-) -> Value:
-    """Ioffe and Szegedy 2015, the backward pass of batch normalisation, where eps is part of y."""
-    n = prod(y.shape[k] for k in axis)
-    return (g - _take_mean(g, axis) - y * _take_mean(g * y, axis) * n / (n - ddof)) / scale
-
-
 def _pick(name: str) -> Routine:
     return lambda g, y, *operands, **params: TABLE[name].pull(0, g, y, operands, params)
 
 
 KINDS: Mapping[str, BlockKind] = {
     "softmax": BlockKind(
-        _try(lambda y, axis: _is(y.sum(axis=axis), 1.0)),
-        _on_one_axis(_is_softmax),
+        lambda y: bool(np.all(y > 0)) and _sums_to_one(y),
+        lambda x, y: _find_params("log_softmax", x, np.log(y), {}),
         _pick("softmax"),
     ),
     "log_softmax": BlockKind(
-        _try(lambda y, axis: np.all(y < 0) and _is(np.exp(y).sum(axis=axis), 1.0)),
-        _on_one_axis(_is_log_softmax),
+        lambda y: bool(np.all(y < 0)) and _sums_to_one(np.exp(y)),
+        lambda x, y: _find_params("log_softmax", x, y, {}),
         _pick("log_softmax"),
     ),
     "logsumexp": BlockKind(
-        lambda y: bool(np.all(np.isfinite(y))), _is_logsumexp, _pick("logsumexp")
+        lambda y: bool(np.all(np.isfinite(y))), _find_logsumexp, _pick("logsumexp")
     ),
     "normalise": BlockKind(
         lambda y: any(_is_centred(y, axis) for axis in subsets(np.ndim(y))),
-        _is_normal,
-        _pull_normal,
+        _find_normal,
+        pull_normal,
         ({"ddof": 0}, {"ddof": 1}),
     ),
 }

@@ -15,8 +15,7 @@ from itertools import accumulate, chain
 
 import numpy as np
 
-from gradcheck.diagnosis.acts import Made
-from gradcheck.diagnosis.line import Span
+from gradcheck.diagnosis.line import Made, Span, measure_width
 from gradcheck.diagnosis.preparing import Prepared, PreparedTerm
 from gradcheck.diagnosis.tables import (
     ABSOLUTE,
@@ -54,9 +53,7 @@ class Hypothesis:
 
     `span` is the largest stretch of the text on which it makes no difference where; None for the
     whole answer, and for a mistake made `everywhere`. `with_` is a second mistake, made together
-    with this one. `texts` is what the words may mention. `nodes` are those of the straight
-    line at which a rule of calculus was made, `below` all that they are made of, as bits.
-    `made` is what the texts are written of.
+    with this one. `texts` is what the words may mention; it is written of what was `made`.
     """
 
     mistake: Mistake
@@ -64,8 +61,6 @@ class Hypothesis:
     everywhere: bool = False
     texts: Params = field(default_factory=dict)
     with_: "Hypothesis | None" = None
-    nodes: int = 0
-    below: int = 0
     made: Made | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -96,8 +91,9 @@ class Hypothesis:
         """
         if not other.mistake.rank == COVERING < self.mistake.rank or self.ids[1:] != other.ids[1:]:
             return False
-        everything = other.mistake.verb == "answer" or (self.everywhere and other.everywhere)
-        return everything or bool(self.nodes & other.below)
+        if other.mistake.verb == "answer" or (self.everywhere and other.everywhere):
+            return True
+        return bool(self.made and other.made and self.made.lies_within(other.made))
 
     def write_texts(self) -> "Hypothesis":
         """With what the words may mention: it is written for those that fit alone."""
@@ -107,12 +103,7 @@ class Hypothesis:
 
 def make_hypothesis(made: Made, with_: Hypothesis | None = None) -> Hypothesis:
     """That a mistake was made, perhaps with a second one."""
-    nodes = below = 0
-    if made.line is not None and made.rule is not None and made.rule.place is not None:
-        for k in made.rule.place.ks:
-            nodes |= 1 << k
-            below |= made.line.above[k]
-    return Hypothesis(made.mistake, made.span, made.everywhere, {}, with_, nodes, below, made)
+    return Hypothesis(made.mistake, made.span, made.everywhere, with_=with_, made=made)
 
 
 @dataclass(frozen=True)
@@ -140,18 +131,19 @@ def rank_hypotheses(
 
     def order(h: Hypothesis) -> tuple[Value, ...]:
         """Of one id: the preferred family, at a site, at the largest site, the commonest."""
-        width = h.span[-1] - h.span[-2] if h.span is not None else -1
+        width = measure_width(h.span)
         return (not h.is_preferred(scalar), h.rank, h.everywhere, -width, -h.mistake.common)
 
     best: dict[tuple[str, ...], Hypothesis] = {}
     for each in sorted(found, key=order):
         best.setdefault(each.ids, each)
-    ordered = [h.write_texts() for h in sorted(best.values(), key=lambda h: -h.common)]
+    ordered = sorted(best.values(), key=lambda h: -h.common)
     own = [h for h in ordered if h.is_preferred(scalar)] or ordered
     least = max(min((h.rank for h in own), default=0), TELLING)
-    told = [h for h in own if h.rank <= least]
-    told = [h for h in told if not any(map(h.is_covered, told))]
-    return tuple(told), tuple(h for h in ordered if h not in told)
+    telling = [h for h in own if h.rank <= least]
+    told = [h for h in telling if not any(map(h.is_covered, telling))]
+    beneath = [h for h in ordered if h not in told]
+    return tuple(h.write_texts() for h in told), tuple(h.write_texts() for h in beneath)
 
 
 # -- words -----------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ And where on it a wrong rule can stand, and what the line's root makes of it.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, count, pairwise
 from math import prod
@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 
 from gradcheck.errors import OutOfBudget
+from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.operation import Operation
 from gradcheck.numbers import symbolic as numbers
 from gradcheck.numbers.ball import exact, middle
@@ -20,16 +21,22 @@ from gradcheck.numbers.run import change_settings, precision
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.opinion import Case, contract
 from gradcheck.ops.row import Op, sympy
-from gradcheck.values import Array, Routine, Value
+from gradcheck.values import Array, Params, Value
 
 BITS = 64
 NODES = 3000
 Key = tuple[Value, ...]
 Span = tuple[Value, ...] | None
 Gradients = Mapping[str, Array]
-Tangents = Sequence[Array | None] | Mapping[int, Array | None]
+Tangents = Sequence[Value]  # by node; None for a constant
 Wrong = Callable[[Operation], Value]
 Held = tuple[Array, Tangents]  # a letter's value, and the derivatives by it
+
+
+def ask_once(case: Case) -> Case:
+    """Of the gradient of a gradient the question that is asked first; else the question itself."""
+    once = case.rows.once if case.rows is not None else None
+    return case if once is None else replace(once, inputs=case.inputs)
 
 
 def cover_spans(spans: Iterable[Span]) -> Span:
@@ -40,14 +47,19 @@ def cover_spans(spans: Iterable[Span]) -> Span:
     return (*known[0][:-2], min(s[-2] for s in known), max(s[-1] for s in known))
 
 
+def measure_width(span: Span) -> int:
+    """How much of the text a span covers; nothing counts least."""
+    return span[-1] - span[-2] if span is not None else -1
+
+
 @dataclass(frozen=True, eq=False)
 class ScalarLine:
-    """A program's path at P points: for node k its op, arguments, and floats of shape (P,).
+    """A program's path at P points: for node k its op, arguments, and floats.
 
-    `args[k]` holds node numbers, None for a literal; `f[k]` the slopes by each argument; `u`, `v`
-    the first two arguments; `entry[k]` which differentiated entry a leaf is, else None; `x` the
-    entries' values, (P, size). At `sums` (numbers of nodes) zero is added, to be differentiated by:
-    nobody sees an op there.
+    `args[k]` holds node numbers, None for a literal; `y[k]` the values (P,); `given[k]` those of
+    the arguments and `f[k]` the slopes by them, (most arguments, P); `entry[k]` which
+    differentiated entry a leaf is, else None; `x` the entries' values, (P, size). At `sums`
+    (numbers of nodes) zero is added, to be differentiated by: nobody sees an op there.
     """
 
     nodes: tuple[Symbolic, ...]
@@ -56,9 +68,8 @@ class ScalarLine:
     args: tuple[tuple[int | None, ...], ...]
     entry: tuple[int | None, ...]
     y: Array
-    u: Array
-    v: Array
-    f: tuple[tuple[Array, ...], ...]
+    given: Array
+    f: Array
     x: Array
     shapes: Mapping[str, tuple[int, ...]]
     sums: frozenset[int] = frozenset()
@@ -88,19 +99,20 @@ class ScalarLine:
         )
 
     @cached_property
-    def held(self) -> "Mapping[str, tuple[Array, Tangents]]":
+    def held(self) -> "Mapping[str, Held]":
         """The letters that are held: the value of each (P,), and every node's derivative by it."""
+        nodes = zip(self.nodes, self.rows, self.entry, strict=True)
         leaves = {
             str(node.atom): k
-            for k, node in enumerate(self.nodes)
-            if self.rows[k] is None and self.entry[k] is None and node.atom is not None
+            for k, (node, row, entry) in enumerate(nodes)
+            if row is None and entry is None and node.atom is not None
         }
-        own = {
-            name: tuple(0 if k == leaf else None for k in range(len(self.nodes)))
-            for name, leaf in leaves.items()
-            if name.isidentifier() and self.size == 1
-        }
-        return {n: (self.y[leaves[n]], replace(self, entry=own[n]).tangents) for n in own}
+        found: dict[str, Held] = {}
+        for name, leaf in leaves.items() if self.size == 1 else ():
+            if name.isidentifier():
+                own = tuple(0 if k == leaf else None for k in range(len(self.nodes)))
+                found[name] = self.y[leaf], replace(self, entry=own).tangents
+        return found
 
     @cached_property
     def above(self) -> tuple[int, ...]:
@@ -114,14 +126,14 @@ class ScalarLine:
         return tuple(found)
 
     @cached_property
-    def tangents(self) -> list[Array | None]:
+    def tangents(self) -> list[Value]:
         """The right derivative of every node by every entry, (P, size); None for a constant."""
-        found: list[Array | None] = []
+        found: list[Value] = []
         for k in range(len(self.nodes)):
             found.append(self.chain(k, found))
         return found
 
-    def chain(self, k: int, d: Sequence[Array | None]) -> Array | None:
+    def chain(self, k: int, d: Tangents) -> Array | None:
         """The chain rule at node k."""
         entry = self.entry[k]
         if entry is not None:
@@ -147,20 +159,17 @@ class ScalarLine:
         return found
 
     @cached_property
-    def single(self) -> tuple[Array, ...]:
+    def single(self) -> Array:
         """For each node 1 for the entries it is made of; nan where several are of one input."""
-        inside: list[int] = []
-        for args, entry in zip(self.args, self.entry, strict=True):
-            inside.append(0 if entry is None else 1 << entry)
+        ones = np.zeros((len(self.nodes), self.size))
+        for k, (args, entry) in enumerate(zip(self.args, self.entry, strict=True)):
+            ones[k, [] if entry is None else entry] = 1.0
             for a in args:
-                inside[-1] |= inside[a] if a is not None else 0
-        ones: dict[int, Array] = {}
-        for bits in set(inside):
-            out = ones[bits] = np.array([float(bits >> e & 1) for e in range(self.size)])
-            for part in self.slices.values():
-                if out[part].sum() > 1:
-                    out[part] = np.nan
-        return tuple(ones[bits] for bits in inside)
+                if a is not None:
+                    np.maximum(ones[k], ones[a], out=ones[k])
+        for part in self.slices.values():
+            ones[ones[:, part].sum(axis=1) > 1, part] = np.nan
+        return ones
 
     @cached_property
     def slices(self) -> Mapping[str, slice]:
@@ -180,7 +189,6 @@ def trace(case: Case) -> ScalarLine | None:
     if not isinstance(end, Symbolic):
         return None
     nodes = tuple(numbers.trace_line([end]))
-    floats = list(map(_find_floats, nodes))
     for name in set(case.inputs) - set(case.wrt):  # in words a constant is called by its name
         if not leaves[name].shape:
             leaves[name].item().atom = sympy.Symbol(name, real=True)
@@ -193,16 +201,16 @@ def trace(case: Case) -> ScalarLine | None:
     values = [nodes[sums[id(leaf)]].value if id(leaf) in sums else leaf.value for leaf in flat]
     place = {id(node): k for k, node in enumerate(nodes)}
     entry = {id(leaf): k for k, leaf in enumerate(flat)}
+    y, given, f = _find_floats(nodes)
     return ScalarLine(
         nodes=nodes,
         rows=tuple(node.row for node in nodes),
         spans=tuple(node.span if node.row is not None else None for node in nodes),
         args=tuple(tuple(place.get(id(a)) for a in node.args) for node in nodes),
         entry=tuple(entry.get(id(node)) for node in nodes),
-        y=np.array([[here[0]] for here in floats]),
-        u=np.array([[here[1]] for here in floats]),
-        v=np.array([[here[2]] for here in floats]),
-        f=tuple(tuple(np.array([slope]) for slope in here[3]) for here in floats),
+        y=y,
+        given=given,
+        f=f,
         x=np.array([list(map(middle, values))]),
         shapes={name: leaves[name].shape for name in case.wrt},
         sums=frozenset(sums.values()),
@@ -228,14 +236,16 @@ def _run_exactly(case: Case) -> tuple[Mapping[str, Value], Value]:
         return leaves, np.asarray(root, dtype=object).item()
 
 
-def _find_floats(node: Symbolic) -> tuple[float, float, float, tuple[float, ...]]:
-    """A node at one point: its value, first two arguments, and slopes by each argument."""
-    if node.local is None:
-        return middle(node.value), np.nan, np.nan, ()
-    args = [a.value if type(a) is Symbolic else exact(a) for a in node.args]
-    u, v, *_ = (*(middle(a) for a in args), np.nan, np.nan)
-    slopes = tuple(middle(slope(*args)) for slope in node.local.slopes)
-    return middle(node.value), u, v, slopes
+def _find_floats(nodes: Sequence[Symbolic]) -> tuple[Array, Array, Array]:
+    """The nodes at one point: their values, arguments, and slopes by each argument."""
+    width = max(2, *(len(node.args) for node in nodes))
+    given, f = np.full((len(nodes), width, 1), np.nan), np.zeros((len(nodes), width, 1))
+    for k, node in enumerate(nodes):
+        args = [a.value if type(a) is Symbolic else exact(a) for a in node.args]
+        for i, a in enumerate(args):
+            assert node.local is not None  # a leaf has no arguments
+            given[k, i], f[k, i] = middle(a), middle(node.local.slopes[i](*args))
+    return np.array([[middle(node.value)] for node in nodes]), given, f
 
 
 def derive_lines(cases: Sequence[Case]) -> list[tuple[list[int], ScalarLine]]:
@@ -257,12 +267,8 @@ def _join(runs: Sequence[ScalarLine]) -> ScalarLine:
     return replace(
         runs[0],
         y=np.hstack([run.y for run in runs]),
-        u=np.hstack([run.u for run in runs]),
-        v=np.hstack([run.v for run in runs]),
-        f=tuple(
-            tuple(map(np.concatenate, zip(*slopes, strict=True)))
-            for slopes in zip(*(run.f for run in runs), strict=True)
-        ),
+        given=np.dstack([run.given for run in runs]),
+        f=np.dstack([run.f for run in runs]),
         x=np.vstack([run.x for run in runs]),
     )
 
@@ -315,30 +321,39 @@ def select(
     """
     row, at = line.rows[ks[0]], list(ks)
     assert row is not None
-    args = [line.args[k] for k in at]
-    u, v, dv = _widen(line.u[at]), _widen(line.v[at]), _stack(args, 1, d)
-    slopes = [(*line.f[k], np.zeros_like(line.f[k][0])) for k in at]  # of one argument 0 by v
-    slope, apply = _apply_again(row, len(args[0]), 0 if dv is None else 1, u, v)
+    args = [(*line.args[k], None)[:2] for k in at]
+    u, v = _widen(line.given[at, 0]), _widen(line.given[at, 1])
+    du, dv = _stack(args, 0, d), _stack(args, 1, d)
+    varying = 0 if dv is None else 1
+
+    def replace_varying(z: Value) -> tuple[Value, ...]:
+        return ((z, v) if varying == 0 else (u, z))[: len(line.args[at[0]])]
+
+    def slope(z: Value) -> Value:
+        if not row.differentiates(varying) or row.params:
+            return np.full_like(z, np.nan)
+        given = replace_varying(z)
+        return row.pull(varying, np.float64(1.0), row.forward(*given), given, {}) + 0 * z
+
     first, second = (
-        len(args[0]) > i
-        and all((a := each[i]) is not None and line.entry[a] is not None for each in args)
-        for i in (0, 1)
+        all(a is not None and line.entry[a] is not None for a in each)
+        for each in zip(*args, strict=True)
     )
     return Operation(
         op=row.name,
         y=_widen(line.y[at]),
         u=u,
         v=v,
-        fu=_widen(np.array([s[0] for s in slopes])),
-        fv=_widen(np.array([s[1] for s in slopes])),
-        du=_stack(args, 0, d),
+        fu=_widen(line.f[at, 0]),
+        fv=_widen(line.f[at, 1]),
+        du=du,
         dv=dv,
         x=line.x[None, None],
-        dx=np.array([line.single[k] for k in at])[:, None, None, :],
+        dx=line.single[at][:, None, None, :],
         variable=(first, second),
         summed=summed,
         slope=slope,
-        apply=apply,
+        apply=lambda z: row.forward(*replace_varying(z)),
         hu=None if held is None else _stack(args, 0, held[1]),
         hv=None if held is None else _stack(args, 1, held[1]),
         h=None if held is None else held[0][None, None, :, None],
@@ -359,32 +374,17 @@ def _widen(numbers: Array) -> Array:
     return numbers[:, None, :, None]
 
 
-def _apply_again(row: Op, count: int, varying: int, u: Array, v: Array) -> tuple[Routine, Routine]:
-    """The op's slope by its varying argument, and its value, at another value of that argument."""
-
-    def arguments(z: Value) -> tuple[Value, ...]:
-        return (z,) if count == 1 else ((z, v) if varying == 0 else (u, z))
-
-    def slope(z: Value) -> Value:
-        if not row.differentiates(varying) or row.params:
-            return np.full_like(z, np.nan)
-        y = row.forward(*arguments(z))
-        return row.pull(varying, np.float64(1.0), y, arguments(z), {}) + 0 * z
-
-    return slope, lambda z: row.forward(*arguments(z))
-
-
 def _stack(args: Sequence[tuple[int | None, ...]], i: int, d: Tangents) -> Array | None:
     """The derivatives of the i-th arguments; None where one is a constant."""
-    found = [None if len(each) <= i or (a := each[i]) is None else d[a] for each in args]
+    found = [None if (a := each[i]) is None else d[a] for each in args]
     if any(part is None for part in found):
         return None
     stacked = np.array(found)
     return stacked[:, None] if stacked.ndim == 3 else stacked
 
 
-def rerun(line: ScalarLine, wrong: Mapping[int, Wrong]) -> Array:
-    """The root's derivative (P, size) with wrong rules at some nodes, one after the other."""
+def rerun(line: ScalarLine, wrong: Mapping[int, Wrong]) -> list[Value]:
+    """Every node's derivative (P, size) with wrong rules at some, one after the other."""
     bits = sum(1 << k for k in wrong)
     found = list(line.tangents)
     for k in range(len(line.nodes)):
@@ -392,8 +392,7 @@ def rerun(line: ScalarLine, wrong: Mapping[int, Wrong]) -> Array:
             found[k] = np.broadcast_to(wrong[k](select(line, [k], found))[0, 0], line.x.shape)
         elif line.above[k] & bits:
             found[k] = line.chain(k, found)
-    end = found[-1]
-    return end if end is not None else np.zeros(line.x.shape)
+    return found
 
 
 def shift(line: ScalarLine, place: Place, wrong: Wrong, held: Held | None = None) -> Array:
@@ -401,11 +400,50 @@ def shift(line: ScalarLine, place: Place, wrong: Wrong, held: Held | None = None
 
     What the wrong rule adds at its node reaches the root times the root's derivative by the node.
     """
+    made: Array
     if place.chained:
-        return rerun(line, dict.fromkeys(place.ks, wrong))
-    s = select(line, place.ks, line.tangents, place.summed, held)
-    change = (wrong(s) - s.right)[:, 0] * line.adjoints[list(place.ks)][:, :, None]
-    root = line.tangents[-1]
-    assert root is not None
-    made: Array = root + change.sum(axis=0)
+        made = rerun(line, dict.fromkeys(place.ks, wrong))[-1]
+    else:
+        s = select(line, place.ks, line.tangents, place.summed, held)
+        change = (wrong(s) - s.right)[:, 0] * line.adjoints[list(place.ks)][:, :, None]
+        made = line.tangents[-1] + change.sum(axis=0)
     return made
+
+
+# -- what comes of them ----------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Made:
+    """One mistake made at one site (or everywhere): the gradients it gives, point by point.
+
+    They are right at a point where the site does not occur; a part that the mistake gives no number
+    for is nan. `say()` gives what its words may mention: spans of the program, or words that are
+    ready. A wrong rule was made on a `line`, at a `place` (None: everywhere), and gives there the
+    derivative `flat` (P, size).
+    """
+
+    mistake: Mistake
+    span: Span
+    at: list[Gradients] = field(default_factory=list)
+    everywhere: bool = False
+    say: Callable[[], Params] = dict
+    line: ScalarLine | None = None
+    place: Place | None = None
+    flat: Array = field(default_factory=lambda: np.empty(0))
+
+    @cached_property
+    def texts(self) -> Params:
+        """What its words may mention."""
+        return self.say()
+
+    def lies_within(self, other: "Made") -> bool:
+        """Whether it was made in what the other one's place is made of."""
+        if self.place is None or other.place is None or other.line is None:
+            return False
+        here = sum(1 << k for k in self.place.ks)
+        return any(other.line.above[k] & here for k in other.place.ks)
+
+
+# The key of an act, how it is made, at which points, and the gradients that come of it there.
+Stream = Iterator[tuple[Key, Made, Sequence[int], Sequence[Gradients]]]

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradcheck.diagnosis.acts import Acts, Made, collect, fingerprint, is_invisible, measure_width
+from gradcheck.diagnosis.acts import Acts, collect, fingerprint, is_invisible
 from gradcheck.diagnosis.explain import PREFERRED
-from gradcheck.diagnosis.line import Span
+from gradcheck.diagnosis.line import Made, Span, measure_width
 from gradcheck.diagnosis.tables import is_equal
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, VAGUE
@@ -120,9 +120,9 @@ def _find_constant_of_one(act: Made) -> str:
 
     Nobody misses the 1 of 1/x, nor what is divided by 1.
     """
-    if act.line is None or act.rule is None or act.rule.place is None or act.span is None:
+    if act.line is None or act.place is None or act.span is None:
         return ""
-    row = act.line.rows[act.rule.place.ks[0]]
+    row = act.line.rows[act.place.ks[0]]
     divided = row is not None and row.name == "divide"
     return ONE if act.texts.get("c") in ("1", "1.0") and not divided else ""
 

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from gradcheck.diagnosis import calculus
-from gradcheck.diagnosis.acts import Made, collect, fingerprint, is_invisible, measure_width
-from gradcheck.diagnosis.line import Gradients, ScalarLine, Span, shift
+from gradcheck.diagnosis.acts import collect, fingerprint, is_invisible
+from gradcheck.diagnosis.line import Gradients, Made, ScalarLine, Span, measure_width, shift
 from gradcheck.diagnosis.tables import MistakeTable, flatten, scale_of
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.mistakes.row import GENERIC, VAGUE
@@ -97,19 +97,19 @@ class Prepared:
         return self._combine(_turn)
 
     def _combine(
-        self, make: "Callable[[Sequence[Rule], ScalarLine], tuple[Value, Value]]"
+        self, make: "Callable[[Sequence[Numbered], ScalarLine], tuple[Value, Value]]"
     ) -> Mapping[str, MistakeTable]:
         """Tables of what is made of the acts on each line; made where no one act is enough."""
         found: dict[str, MistakeTable] = {}
         with np.errstate(all="ignore"):
             for line in self.alone:
-                rules = [
-                    (n, made.rule)
+                acts = [
+                    (n, made)
                     for n, made in enumerate(self.made)
                     if made.line is line and made.mistake.verb == "derivative"
-                    if made.rule and made.rule.place and not made.rule.place.chained
+                    if made.place and not made.place.chained
                 ]
-                who, rows = make(rules, line)
+                who, rows = make(acts, line)
                 for name, part in line.slices.items() if len(who) else ():
                     scale = scale_of(self.flat[name])
                     found[name] = MistakeTable.of(who, np.array(rows)[:, :, part], scale)
@@ -156,23 +156,23 @@ def _dedupe(found: Sequence[Made]) -> list[Made]:
     return list(kept.values())
 
 
-Rule = tuple[int, calculus.WrongRule]  # an act's number among all that are made, and its rule
+Numbered = tuple[int, Made]  # an act with its number among all that are made
 
 
-def _turn(rules: Sequence[Rule], line: ScalarLine) -> tuple[Value, Value]:
+def _turn(acts: Sequence[Numbered], line: ScalarLine) -> tuple[Value, Value]:
     """The numbers of the mistakes on a line, and the derivatives (B, P, size) with a sign more."""
     rows, who = [], []
-    for n, rule in rules:  # of a term that is lost, the sign cannot be off too
-        if rule.place and rule.mistake.rank < GENERIC and rule.mistake.operand is None:
+    for n, made in acts:  # of a term that is lost, the sign cannot be off too
+        if made.place and made.mistake.rank < GENERIC and made.mistake.operand is None:
             who.append(n)
-            rows.append(2 * shift(line, rule.place, lambda s: 0 * s.right) - rule.flat)
+            rows.append(2 * shift(line, made.place, lambda s: 0 * s.right) - made.flat)
     return who, rows
 
 
-def _make_pairs(rules: Sequence[Rule], line: ScalarLine) -> tuple[Value, Value]:
+def _make_pairs(acts: Sequence[Numbered], line: ScalarLine) -> tuple[Value, Value]:
     """The numbers of two of the mistakes made on a line, and derivatives (B, P, size)."""
-    at = [(n, rule) for n, rule in rules if rule.mistake.rank <= VAGUE]
-    table = calculus.combine_pairs(line, [rule for _, rule in at], PAIRED)
+    at = [(n, made) for n, made in acts if made.mistake.rank <= VAGUE]
+    table = calculus.combine_pairs(line, [made for _, made in at], PAIRED)
     if table is None:
         return (), ()
     first, second = np.nonzero(np.any(np.all(np.isfinite(table), axis=2), axis=2))

@@ -310,17 +310,28 @@ def _normal(e: Edge) -> bool:
     return e.op == "normalise"
 
 
-def _norm(e: Edge, first: float = 1.0, second: float = 1.0, axis: Numbers = "") -> Numbers:
-    """The pull of a normalisation, with factors before its two means, and their axis."""
-    axis = e.params["axis"] if axis == "" else axis
-    n = _count_normalised(e)
-    along = e.y * np.mean(e.g * e.y, axis=axis, keepdims=True) * n / (n - e.params["ddof"])
-    mean = np.mean(e.g, axis=axis, keepdims=True)
-    return (e.g - first * mean - second * along) / e.params["scale"]
+def pull_normal(
+    g: Numbers,
+    y: Numbers,
+    x: Numbers,
+    first: float = 1.0,
+    second: float = 1.0,
+    *,
+    axis: tuple[int, ...],
+    scale: Numbers,
+    ddof: int,
+) -> Numbers:
+    """The pull of a normalisation, with factors before its two means.
+
+    Ioffe and Szegedy 2015, the backward pass of batch normalisation, where eps is part of y.
+    """
+    n = np.size(y) / np.size(scale)
+    along = y * np.mean(g * y, axis=axis, keepdims=True) * n / (n - ddof)
+    return (g - first * np.mean(g, axis=axis, keepdims=True) - second * along) / scale
 
 
-def _count_normalised(e: Edge) -> float:
-    return float(prod(e.y.shape[k] for k in e.params["axis"]))
+def _norm(e: Edge, *factors: float, **otherwise: Numbers) -> Numbers:
+    return pull_normal(e.g, e.y, e.x, *factors, **{**e.params, **otherwise})
 
 
 def other_axes(e: Edge) -> Numbers:
@@ -364,7 +375,7 @@ for _id, _times, _says, _example_of_it in (
     ("path-dropped", lambda e: 0.0,
      "Mean or variance behind `{text}` were held constant: both depend on every entry, their "
      "paths count.", _example("0*{}")),
-    ("sum-for-mean", _count_normalised,
+    ("sum-for-mean", lambda e: np.size(e.y) / np.size(e.params["scale"]),
      "Two means stand in the derivative of `{text}`: here they are sums, the division by the "
      "number of entries is missing.", _example("sum({}, axis=1)[:, None]")),
     ("sign-error", lambda e: -1.0,

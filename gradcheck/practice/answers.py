@@ -5,13 +5,10 @@ remember how they were made, so that the wrong answer is a formula and not only 
 """
 
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
 import sympy
 
-from gradcheck.diagnosis.calculus import WrongRule
-from gradcheck.diagnosis.line import BITS, ScalarLine, rerun
+from gradcheck.diagnosis.line import BITS, Made, ScalarLine, rerun
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.closed import spell
 from gradcheck.numbers.run import precision
@@ -22,13 +19,15 @@ from gradcheck.values import Array
 FAULTS = (GradcheckError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
-def write_mistaken(line: ScalarLine, act: WrongRule) -> str:
+def write_mistaken(made: Made) -> str:
     """The wrong derivative as a text; empty where it cannot be written down."""
-    if act.place is None or len(act.place.ks) != 1 or line.size != 1:
+    line, place = made.line, made.place
+    if line is None or place is None or len(place.ks) != 1 or line.size != 1:
         return ""
     try:
         with precision(BITS):
-            return _write_text(rerun(_remember_making(line), {act.place.ks[0]: act.mistake.wrong}))
+            wrong = rerun(_remember_making(line), {place.ks[0]: made.mistake.wrong})
+            return _write_text(wrong[-1])
     except FAULTS:
         return ""
 
@@ -39,26 +38,14 @@ def _write_text(made: Array) -> str:
 
 
 def _remember_making(line: ScalarLine) -> ScalarLine:
-    args = [[*map(_make_number, node.args), None, None] for node in line.nodes]
-    leaf = next(n for n, e in zip(line.nodes, line.entry, strict=True) if e is not None)
-    return replace(
-        line,
-        y=_make_column(line.nodes),
-        u=_make_column([each[0] for each in args]),
-        v=_make_column([each[1] for each in args]),
-        f=tuple(
-            tuple(_make_column([take_slope(node, i)])[0] for i in range(len(node.args)))
-            for node in line.nodes
-        ),
-        x=_make_column([leaf]),
+    y, given, f, x = (
+        each[..., :1].astype(object) for each in (line.y, line.given, line.f, line.x[:1])
     )
-
-
-def _make_number(argument: Any) -> Symbolic:
-    return argument if isinstance(argument, Symbolic) else Symbolic.exactly(argument)
-
-
-def _make_column(numbers: Any) -> Array:
-    out = np.empty((len(numbers), 1), dtype=object)
-    out[:, 0] = numbers
-    return out
+    for k, node in enumerate(line.nodes):
+        y[k, 0] = node
+        if line.entry[k] is not None:
+            x[0, 0] = node
+        for i, a in enumerate(node.args):
+            given[k, i, 0] = a if isinstance(a, Symbolic) else Symbolic.exactly(a)
+            f[k, i, 0] = take_slope(node, i)
+    return replace(line, y=y, given=given, f=f, x=x)

@@ -7,12 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from gradcheck.diagnosis import Diagnosis, explain
-from gradcheck.diagnosis.acts import Made
-from gradcheck.diagnosis.line import ScalarLine, derive_lines
+from gradcheck.diagnosis import Diagnosis, Made, explain
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import DIAGNOSTIC, Key, make_key
+from gradcheck.grading.key import Key, make_key
 from gradcheck.mistakes.calculus import constant_added
 from gradcheck.mistakes.whole_answer import brackets_missing
 from gradcheck.opinions.symbolic import symbolic
@@ -148,11 +146,6 @@ def _is_judged_right(ready: Key, right: Mapping[str, str]) -> bool:
 # -- right and wrong answers -----------------------------------------------------------------------
 
 
-def _find_line(ready: Key) -> ScalarLine | None:
-    found = derive_lines([ready.case(k) for k in range(min(DIAGNOSTIC, len(ready.points)))])
-    return found[0][1] if len(found) == 1 else None
-
-
 def _write_right(ready: Key) -> dict[str, str]:
     """The derivative by each input as a text; empty where there is none to be written."""
     if any(ready.problem.inputs[name].shape for name in ready.problem.wrt):
@@ -189,11 +182,8 @@ def _list_texts(ready: Key, mistake: str, right: Sequence[str]) -> Iterator[str]
     """Answers to the first part that the mistake gives: of a rule on the line, or of the whole."""
     if mistake in WHOLE:
         yield WHOLE[mistake](right)
-    line = _find_line(ready)
-    for made in list_acts(ready, mistake) if line is not None else ():
-        text = "" if made.rule is None or line is None else write_mistaken(line, made.rule)
-        if text:
-            yield text
+    if len(ready.mistaken.alone) == 1:  # one path, by one input
+        yield from filter(None, map(write_mistaken, list_acts(ready, mistake)))
 
 
 def _without_brackets(ready: Key, right: str) -> bool:
