@@ -6,9 +6,9 @@ call in its old place; nothing of the tree that was read is changed.
 """
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from fractions import Fraction
-from itertools import pairwise
 from typing import TypeVar
 
 from gradcheck.documents.document import Passage
@@ -111,21 +111,16 @@ class Walk(NameWalk):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         """`a < b` is guard.less(a, b); a chain stops where Python would; `is` only with None."""
-        sides, names = [node.left, *node.comparators], list[str]()
-        identity = isinstance(node.ops[0], ast.Is | ast.IsNot)
-        for op, pair in zip(node.ops, pairwise(sides), strict=True):
-            if isinstance(op, ast.Is | ast.IsNot):
-                none = [isinstance(side, ast.Constant) and side.value is None for side in pair]
-                if len(node.ops) > 1 or not any(none):
-                    self.refuse(node, "an `is` with something but `None`", "compare with `==`")
-            else:
-                names.append(self.operator(node, op))
+        sides = [node.left, *node.comparators]
+        none = any(isinstance(side, ast.Constant) and side.value is None for side in sides)
+        if none and len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
+            left, right = self.all(sides)
+            return remake(node, left=left, comparators=[right])
+        names = tuple([self.operator(node, op) for op in node.ops])
         made = self.all(sides)
-        if identity:
-            return remake(node, left=made[0], comparators=made[1:])
         if len(names) == 1:
             return call_at(node, f"guard.{names[0]}", *made)
-        return call_at(node, "guard.chain", ast.Constant(tuple(names)), *made)  # type: ignore[arg-type]
+        return call_at(node, "guard.chain", ast.Constant(names), *made)  # type: ignore[arg-type]
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         return call_at(node, "guard.item", self.visit(node.value), self.key(node.slice))
@@ -148,28 +143,19 @@ class Walk(NameWalk):
 
         Nothing is lazy: a generator could outlive its budget.
         """
-        clauses, element = self._visit_clauses(node.generators, node.elt)
-        return ast.copy_location(ast.ListComp(element, clauses), node)
+        clauses = []
+        with ExitStack() as inner:
+            for clause in node.generators:
+                if clause.is_async:
+                    self.refuse(clause.iter, *OTHERWISE)
+                values, target = self.visit(clause.iter), self.plain_target(clause.target)
+                inner.enter_context(self.scope(list_targets(clause.target)))
+                tests = [call_at(test, "guard.truth", self.visit(test)) for test in clause.ifs]
+                each = call_at(values, "guard.each", values)
+                clauses.append(remake(clause, target=target, iter=each, ifs=tests, is_async=0))
+            return ast.copy_location(ast.ListComp(self.visit(node.elt), clauses), node)
 
     visit_GeneratorExp = visit_ListComp
-
-    def _visit_clauses(
-        self, left: Sequence[ast.comprehension], element: ast.expr
-    ) -> tuple[list[ast.comprehension], ast.expr]:
-        if not left:
-            return [], self.visit(element)
-        first, *rest = left
-        if first.is_async:
-            self.refuse(first.iter, *OTHERWISE)
-        values = self.visit(first.iter)
-        target = self.plain_target(first.target)
-        with self.scope(list_targets(first.target)):
-            tests: list[ast.expr] = [
-                call_at(test, "guard.truth", self.visit(test)) for test in first.ifs
-            ]
-            clauses, made = self._visit_clauses(rest, element)
-        each = call_at(values, "guard.each", values)
-        return [ast.comprehension(target, each, tests, 0), *clauses], made
 
     # -- statements
 

@@ -444,18 +444,13 @@ EXTREMES = {"max": (max, "maximum"), "min": (min, "minimum")}
 UNCLEAR = "`{0}(x, {1})` means an axis or a number - write `{0}(x, axis={1})` or `{2}(x, {1})`"
 
 
-def count_length(values: Value) -> int:
-    shape = getattr(values, "shape", None)
-    return int(shape[0]) if shape else len(values)
-
-
 def _is_listing(values: Value) -> bool:
     return hasattr(values, "__iter__") and not hasattr(values, "shape")
 
 
 BUILTIN: dict[str, Routine] = {
     "range": Guards.numbers,
-    "len": lambda own, values: count_length(values),
+    "len": lambda own, values: int(shape_of(values)[0]) if shape_of(values) else len(values),
     "enumerate": lambda own, *args, **kwargs: enumerate(*args, **kwargs),
     "zip": lambda own, *lists, strict=False: zip(*lists, strict=strict),
     "abs": Guards.absolute,

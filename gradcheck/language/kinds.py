@@ -22,7 +22,6 @@ from gradcheck.ops.row import (
     ANSWERED,
     COMPOUNDS,
     FORMULA_SPELLINGS,
-    SPELLINGS,
     Compound,
     Op,
     flat,
@@ -84,7 +83,6 @@ VOCABULARY = Vocabulary(
     layers=LAYERS,
     dtypes=words("float float32 float64 double int int32 int64 long bool"),
     aliases=BY_SPELLING | FORMULA_SPELLINGS,
-    keyword_aliases=SPELLINGS,
 )
 # Answers are formulas: no tape, no loops, no memory.
 FORMULAS = Vocabulary(
@@ -92,7 +90,6 @@ FORMULAS = Vocabulary(
     constants=VOCABULARY.constants,
     attributes=frozenset({"T", "shape", "ndim", "size"}),
     aliases=BY_SPELLING,
-    keyword_aliases=SPELLINGS,
 )
 
 
@@ -132,10 +129,6 @@ def _round(made: Value) -> Value:
     return made if MODE.disturb is None else Rounded(MODE.disturb(TABLE["multiply"], made), made)
 
 
-def _round_named(name: str) -> Value:
-    return _round(CONSTANTS[name][0])
-
-
 @dataclass(frozen=True)
 class NumberKind:
     """How numbers of a kind are made of others, told, and kept; its constants."""
@@ -144,7 +137,10 @@ class NumberKind:
     lift: Callable[[Value], Value]
     own: tuple[type, ...]
     box: Callable[[Value], Value]
-    constant: Callable[[str], Value]
+    name_constant: Callable[[float, Routine, Routine], Value]
+
+    def constant(self, name: str) -> Value:
+        return self.name_constant(*CONSTANTS[name])
 
     def literal(self, value: Fraction) -> Value:
         """A decimal number as this kind has it: where rounding is sampled, one that is rounded."""
@@ -303,15 +299,15 @@ EXACT = (Scalars, Scalar)
 KINDS: dict[str, NumberKind] = {
     kind.name: kind
     for kind in (
-        NumberKind("float", np.float64, (float,), np.asarray, lambda name: CONSTANTS[name][0]),
-        NumberKind("tensor", np.float64, (Tensor, float), Tensor, _round_named),
-        NumberKind("ball", balls, EXACT, balls, lambda name: wrap(Ball(CONSTANTS[name][2]()))),
+        NumberKind("float", np.float64, (float,), np.asarray, lambda x, *_: x),
+        NumberKind("tensor", np.float64, (Tensor, float), Tensor, lambda x, *_: _round(x)),
+        NumberKind("ball", balls, EXACT, balls, lambda x, form, ball: wrap(Ball(ball()))),
         NumberKind(
             "symbolic",
             constants,
             EXACT,
             constants,
-            lambda name: wrap(Symbolic(CONSTANTS[name][2](), atom=CONSTANTS[name][1]())),
+            lambda x, form, ball: wrap(Symbolic(ball(), None, form())),
         ),
     )
 }

@@ -42,6 +42,7 @@ from gradcheck.ops.pytorch import (
     OWN,
     UNKNOWN,
 )
+from gradcheck.ops.row import SPELLINGS
 from gradcheck.values import Value
 
 COMPLAINTS = 20
@@ -295,8 +296,7 @@ class NameWalk(ast.NodeVisitor):
             turned = OF_METHODS + name if role == "postfix" and name in OWN else name
             name = f"builtin.{name}" if role == "builtin" else f"fn.{turned}"
             for keyword in keywords if turned not in self.vocabulary.layers else ():  # dim is axis
-                known = self.vocabulary.keyword_aliases
-                keyword.arg = known.get(keyword.arg or "", keyword.arg)
+                keyword.arg = SPELLINGS.get(keyword.arg or "", keyword.arg)
         call = call_at(node, name, *args)
         call.keywords = keywords
         return call

@@ -46,13 +46,12 @@ class Spans:
     def of(self, code: CodeType, instruction: int) -> Span | None:
         """The start and end offsets of what an instruction (by `f_lasti`) was compiled from."""
         if id(code) not in self.known:
-            self.known[id(code)] = code, [self._span(*where) for where in code.co_positions()]
+            self.known[id(code)] = code, list(map(self._span, code.co_positions()))
         spans = self.known[id(code)][1]
         return spans[instruction // 2] if 0 <= instruction // 2 < len(spans) else None
 
-    def _span(
-        self, line: int | None, end_line: int | None, start: int | None, end: int | None
-    ) -> Span | None:
+    def _span(self, where: tuple[int | None, ...]) -> Span | None:
+        line, end_line, start, end = where
         if not line or max(line, end_line or 0) > len(self.passage.lines):
             return None
         if end_line is None or start is None or end is None:
@@ -342,21 +341,17 @@ def _read_numbers(tree: ast.AST, passage: Passage) -> None:
     complaints = []
     formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
     hidden = {id(node) for each in formatted for node in ast.walk(each)}  # refused later
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Constant) or id(node) in hidden:
-            continue
-        value: object = node.value
-        said = ""
-        if isinstance(value, float):
-            try:
-                node.value = read_decimal(passage.text(locate_node(node)))  # type: ignore[assignment]
-            except ValueError as error:
-                said = str(error)
-        elif isinstance(value, int) and abs(value) >= 10**DIGITS:
-            said = f"an integer with more than {DIGITS} digits"
-        if said:
+    numbers = (n for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in hidden)
+    for node in numbers:
+        where, value = locate_node(node), node.value
+        try:
+            if isinstance(value, float):
+                node.value = read_decimal(passage.text(where))  # type: ignore[assignment]
+            elif isinstance(value, int) and abs(value) >= 10**DIGITS:
+                raise ValueError(f"an integer with more than {DIGITS} digits")
+        except ValueError as error:
             cure = "write a number that float64 can hold"
-            complaints.append(passage.complaint(said, cure, locate_node(node)))
+            complaints.append(passage.complaint(str(error), cure, where))
     if complaints:
         raise TextError(complaints[:20])
 

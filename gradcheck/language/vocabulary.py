@@ -57,7 +57,6 @@ class Vocabulary:
     layers: frozenset[str] = frozenset()  # functions whose values may be called
     dtypes: frozenset[str] = frozenset()
     aliases: Mapping[str, str] = field(default_factory=dict)
-    keyword_aliases: Mapping[str, str] = field(default_factory=dict)
 
     def function(self, name: str) -> str | None:
         """The name that the number kind knows a function by, None where there is none."""
@@ -134,6 +133,8 @@ OPERATORS: dict[type[ast.AST], Refusal] = {
     ast.RShift: Refusal("a `>>`", "divide by a power: `x / 2**n`"),
     ast.In: Refusal("an `in`", "compare with `==`: `i == 2 or i == 5`"),
     ast.NotIn: Refusal("a `not in`", "compare with `!=`"),
+    ast.Is: Refusal("an `is` with something but `None`", "compare with `==`"),
+    ast.IsNot: Refusal("an `is` with something but `None`", "compare with `==`"),
 }
 
 # Names that people try, with a better answer than "unknown".

@@ -73,7 +73,6 @@ def find_key(number: Value) -> int:
 
 
 def find_plain_key(value: Value) -> int:
-    """The key of an integer, a truth value, a Fraction, a float, or an arb."""
     if type(value) is arb:
         if not value.is_exact() or not value.is_finite():
             return make_key()
@@ -198,7 +197,6 @@ class Scalar:
         return self._sign(0) != 0
 
     def conjugate(self) -> Self:
-        """Itself: the numbers here are real."""
         return self
 
     def __float__(self) -> NoReturn:
@@ -376,14 +374,12 @@ class Ball(Scalar):
     x = Scalar.value  # type: ignore[misc]
 
     def __init__(self, x: Value, key: int | None = None) -> None:
-        """Wrap an arb, or anything `exact` reads."""
         self.value = x if type(x) is arb else exact(x)
         self._key = find_plain_key(x) if type(x) is Fraction else key
         RUN.made += 1
 
     @classmethod
     def apply(cls, row: Op, rule: Routine, args: tuple[Value, ...]) -> Value:
-        """The row's ball cell on the arbs inside."""
         values = [a.value if type(a) is Ball else exact(a) for a in args]
         return Ball(*settle(row, rule(*values), args, values))
 

@@ -64,7 +64,6 @@ def precision(bits: int) -> Iterator[None]:
 
 @contextmanager
 def change_settings(**values: Value) -> Iterator[None]:
-    """Other settings of the run inside the block."""
     before = {name: getattr(RUN, name) for name in values}
     vars(RUN).update(values)
     try:

@@ -203,19 +203,18 @@ def trace_line(roots: Iterable[Symbolic]) -> list[Symbolic]:
     return sorted(seen.values(), key=lambda node: node.order)
 
 
-def sum_gradients(seeds: Mapping[Symbolic, arb]) -> dict[Symbolic, arb]:
-    """d(sum of seed * root) by every number of the line, by SymPy's slopes and the chain rule."""
-    return _go_back(seeds, lambda node, i: node.local.slopes[i](*map(ball_of, node.args)))  # type: ignore[union-attr]
+def measure_slope(node: Symbolic, i: int) -> arb:
+    assert node.local is not None
+    return node.local.slopes[i](*map(ball_of, node.args))
 
 
-def sum_slopes(seeds: Mapping[Symbolic, Value]) -> dict[Symbolic, Value]:
-    """The same, each gradient being a number of the line: it can be differentiated again."""
-    return _go_back(seeds, take_slope)
-
-
-def _go_back(
-    seeds: Mapping[Symbolic, Value], slope: Callable[[Symbolic, int], Value]
+def sum_gradients(
+    seeds: Mapping[Symbolic, Value], slope: Callable[[Symbolic, int], Value] = measure_slope
 ) -> dict[Symbolic, Value]:
+    """d(sum of seed * root) by every number of the line, by SymPy's slopes and the chain rule.
+
+    By `take_slope` each gradient is a number of the line: it can be differentiated again.
+    """
     adjoint: dict[Symbolic, Value] = dict(seeds)
     for node in reversed(trace_line(seeds)):
         if node.row is None or node not in adjoint:

@@ -6,7 +6,7 @@ tangent shows in how they change from one step to the next.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -64,20 +64,26 @@ def _form(case: Case, bits: int, count: int) -> Opinion:
         raise OutOfBudget("too many operations for ball arithmetic")
     found = Opinion("differences", opinion.estimate(value), method=f"balls of {bits} bits")
 
-    def ask(along: Mapping[str, Array], x: arb) -> tuple[arb, Slope | None]:
-        return measure_slope(_move_along(case, point, along), here, x, bits < run.PATIENCE)
+    def ask(along: Params, x: arb) -> tuple[arb, Slope | None]:
+        def at(step: arb) -> arb:
+            moved = {name: step_from(point[name], u, step) for name, u in along.items()}
+            try:
+                return _evaluate(case, {**point, **moved})[1]
+            except (ZeroDivisionError, ValueError, TextError):
+                return arb.nan()
+
+        return measure_slope(at, here, x, bits < run.PATIENCE)
 
     if cost * (4 * case.size() + 1) > limits.BALLS:
-        along = draw_directions(case, count)
-        asked = Directions.look(along, lambda row: ask(row, arb(1)))
+        asked = Directions.look(draw_directions(case, count), lambda row: ask(row, arb(1)))
         return replace(found, directions=asked, ties=RUN.ties)
     gradients, slopes = {}, {}
     for name in case.wrt:
         entries: Numbers = arbs(point[name])
         known = np.empty(entries.shape, dtype=object)
         for index in np.ndindex(entries.shape):
-            along = {name: opinion.unit(case.inputs[name], index)}
-            known[index], slope = ask(along, entries[index])
+            u = opinion.unit(case.inputs[name], index)
+            known[index], slope = ask({name: u}, entries[index])
             if slope is not None:
                 slopes[name, index] = slope
         gradients[name] = opinion.estimate(known)
@@ -88,17 +94,6 @@ def _evaluate(case: Case, point: Params) -> tuple[Array, arb]:
     out = case.function("ball", {name: values.copy() for name, values in point.items()})
     root = opinion.contract(out, None if case.cotangent is None else balls(case.cotangent))
     return arbs(out), arbs(root).item()
-
-
-def _move_along(case: Case, point: Params, along: Mapping[str, Array]) -> Along:
-    def at(step: arb) -> arb:
-        moved = {name: step_from(point[name], u, step) for name, u in along.items()}
-        try:
-            return _evaluate(case, {**point, **moved})[1]
-        except (ZeroDivisionError, ValueError, TextError):
-            return arb.nan()
-
-    return at
 
 
 def step_from(start: Scalars, u: Array, step: arb) -> Scalars:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, wraps
+from functools import cache, cached_property, partial, wraps
 from typing import Concatenate, ParamSpec
 
 import numpy as np
@@ -74,11 +74,12 @@ class Case:
             return dict(zip(self.wrt, self.wrt, strict=True))
         return {part: name for part, name, *_ in self.rows.blocks(self.wrt)}
 
-    def list_rows(self) -> Iterator["Case"]:
-        assert self.rows is not None
-        every = np.zeros(self.rows.shape)
-        for index in np.ndindex(every.shape):
-            yield replace(self, cotangent=unit(every, index), rows=None)
+    def list_rows(self) -> list["Case"]:
+        """One question for each entry of the value that is differentiated; or this one."""
+        if self.rows is None:
+            return [self]
+        every, ask = np.zeros(self.rows.shape), partial(replace, self, rows=None)
+        return [ask(cotangent=unit(every, index)) for index in np.ndindex(every.shape)]
 
     def floats(self) -> dict[str, Array]:
         return {name: np.array(v, dtype=np.float64) for name, v in self.inputs.items()}
@@ -305,7 +306,6 @@ class NotScalar(ValueError):
 
 
 def describe_reason(error: BaseException) -> str:
-    """An abstention's words from whatever a program raised on an unusual kind of number."""
     text = str(error).strip().split("\n")[0]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from gradcheck.engine.autograd import grad
 from gradcheck.engine.recording import MODE, watching
-from gradcheck.engine.tape import RIGHT, Node, Step, Verbs, pull, walk
+from gradcheck.engine.tape import RIGHT, Node, Verbs, pull, walk
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.run import silence_warnings
@@ -144,7 +144,6 @@ def _back(cases: Sequence[Case], leaves: Leaves, out: Numbers, verbs: Verbs = RI
 
 
 def differentiate_twice(case: Case, name: str) -> float:
-    """The second derivative by one scalar input, by going back through the way back."""
     leaves = tape.make_leaves(case, case.inputs)
     out = case.function("tensor", leaves)
     (first,) = grad(out, [leaves[name]], grad_outputs=case.cotangent, create_graph=True)
@@ -162,15 +161,11 @@ def _run_disturbed(cases: Sequence[Case], forward: Forward, rng: Random) -> list
         rounds = row.rounds and number.dtype.kind == "f"
         return number * rounding(number.shape) if rounds else y
 
-    def noisy_pull(
-        node: Node, i: int, g: Numbers, y: Numbers, operands: tuple[Numbers, ...]
-    ) -> Numbers:
-        piece = pull(node, i, g, y, operands)
+    def noisy_pull(node: Node, *given: Numbers) -> Numbers:
+        piece = pull(node, *given)
         return piece * rounding(piece.shape) if node.op.rounds else piece
 
-    def noisy_seed(root: Step, g: Numbers) -> Numbers:
-        return g if alone else g * rounding(np.shape(g))
-
+    noisy_seed = lambda root, g: g if alone else g * rounding(np.shape(g))
     verbs = replace(RIGHT, seed=noisy_seed, pull=noisy_pull)
     with watching(disturb=disturb):
         moved = {name: v * rounding(v.shape) for name, v in case.floats().items()}

@@ -4,10 +4,10 @@ What was recorded can be evaluated again on numbers of another kind. The observe
 op was given, for an op's own node keeps no more than its VJPs read.
 """
 
-import contextlib
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isinf, isqrt, prod
@@ -239,11 +239,7 @@ def _run_inside(function: type[Function], operands: tuple[Numbers, ...], kind: s
     floats = [_as_float(value) for value in operands]
     tracked = [tensor(v, requires_grad=True) if _is_float(v) else v for v in floats]
     observer, context = Observer(), Context((False,) * len(operands))
-    with (
-        watching(observe=observer.observe),
-        enable_grad(),
-        contextlib.redirect_stdout(io.StringIO()),
-    ):
+    with watching(observe=observer.observe), enable_grad(), redirect_stdout(io.StringIO()):
         result = function.run_forward(context, *tracked)
     leaves = {t._step(): v for t, v in zip(tracked, operands, strict=True) if isinstance(t, Tensor)}
 
@@ -253,10 +249,7 @@ def _run_inside(function: type[Function], operands: tuple[Numbers, ...], kind: s
             if isinstance(out, Tensor) and out.dtype.kind == "f" and not constant:
                 raise GradcheckError(f"forward of {function.__name__} leaves what is recorded")
             return _lift(unwrap(out), kind)
-        step = out._step()
-        return leaves[step] if step in leaves else replay(
-            observer.record(step).above(leaves), leaves, kind
-        )  # fmt: skip
+        return replay(observer.record(out._step()).above(leaves), leaves, kind)
 
     return tuple(map(output, result)) if isinstance(result, tuple) else output(result)
 

@@ -23,7 +23,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain, count, cycle, islice, zip_longest
+from itertools import chain, count, cycle, islice, product, zip_longest
 from math import prod
 
 import numpy as np
@@ -309,7 +309,6 @@ ARGUMENT = re.compile(r"(?:[_^}]|\\[A-Za-z]+)\Z")  # what LaTeX takes an argumen
 
 
 def draw(problem: Problem, student: str, k: int = 0) -> Draw:
-    """The k-th draw for a student."""
     return tuple(
         _draw_number(fold_name(student), problem.id, name, k) % len(values)
         for name, values in problem.choices.items()
@@ -317,7 +316,6 @@ def draw(problem: Problem, student: str, k: int = 0) -> Draw:
 
 
 def fold_name(name: str) -> str:
-    """A name as it counts for drawing."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
@@ -334,26 +332,15 @@ def _draw_number(*words: str | int) -> int:
 
 
 def count_possible(problem: Problem) -> int:
-    """How many variants could be drawn."""
     return prod(len(values) for values in problem.choices.values())
 
 
 def sample_draws(problem: Problem, most: int) -> list[Draw]:
     """Different draws that stand for all of them: all, where there are not more than `most`."""
-    total = count_possible(problem)
-    if total <= most:
-        return [_unpack(problem, k) for k in range(total)]
+    if count_possible(problem) <= most:
+        return list(product(*(range(len(values)) for values in problem.choices.values())))
     found = dict.fromkeys(draw(problem, f"sample {k}", k) for k in islice(count(), 20 * most))
     return list(found)[:most]
-
-
-def _unpack(problem: Problem, number: int) -> Draw:
-    """The variant of a number: the last input counts fastest."""
-    found = []
-    for values in reversed(list(problem.choices.values())):
-        number, k = divmod(number, len(values))
-        found.append(k)
-    return tuple(reversed(found))
 
 
 def with_draw(problem: Problem, drawn: Draw) -> Problem:
@@ -363,14 +350,11 @@ def with_draw(problem: Problem, drawn: Draw) -> Problem:
     values = {
         name: given[k] for (name, given), k in zip(problem.choices.items(), drawn, strict=True)
     }
-    inputs = {
-        name: replace(each, value=values[name]) if name in values else each
-        for name, each in problem.inputs.items()
-    }
+    own = {name: replace(problem.inputs[name], value=value) for name, value in values.items()}
     variant = {name: write_readable(value) for name, value in values.items()}
     return replace(
         problem,
-        inputs=inputs,
+        inputs={**problem.inputs, **own},
         title=fill(problem.title, variant),
         prompt=fill(problem.prompt, variant),
         variant=variant,

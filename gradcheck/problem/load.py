@@ -98,7 +98,6 @@ def list_sets() -> list[Path]:
 
 
 def find_set(name: str) -> Path | None:
-    """Find the shipped set of that name, None where there is none."""
     return next((path for path in list_sets() if path.stem == name.removesuffix(".yaml")), None)
 
 
@@ -185,23 +184,17 @@ def _read_program(text: str, inputs: Mapping[str, Input]) -> Program:
 
 def _is_typed(tree: ast.Module, names: Collection[str]) -> bool:
     """Whether what Python reads as well is mathematics: `x^2`, `(x + 1)(x - 1)`, `log_3(x)`."""
-    nodes = list(ast.walk(tree))
-    calls = [node for node in nodes if isinstance(node, ast.Call)]
-    return any(isinstance(node, ast.BitXor) for node in nodes) or any(
-        _is_typed_call(call, names) for call in calls
-    )
-
-
-def _is_typed_call(call: ast.Call, names: Collection[str]) -> bool:
-    """Whether brackets after something multiply, or a logarithm has its base."""
-    match call.func:
-        case ast.Name(id=name):
-            based = BASED.fullmatch(name) or (name == "log" and len(call.args) == 2)
-            return name in names or bool(based)
-        case ast.Call(func=ast.Name(id=name)):
-            return name in FUNCTIONS
-        case _:
-            return isinstance(call.func, ast.Constant | ast.BinOp)
+    for node in ast.walk(tree):
+        match node:
+            case ast.BitXor() | ast.Call(ast.Constant() | ast.BinOp()):
+                return True
+            case ast.Call(ast.Call(ast.Name(name))) if name in FUNCTIONS:
+                return True
+            case ast.Call(ast.Name("log"), [_, _]):
+                return True
+            case ast.Call(ast.Name(name)) if name in names or BASED.fullmatch(name):
+                return True
+    return False
 
 
 def _read_formula(text: str, inputs: Mapping[str, Input]) -> Program:

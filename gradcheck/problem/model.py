@@ -127,30 +127,27 @@ Credit = dict[MistakeId, Share] | Literal["usual"]
 class Strict(BaseModel):
     """Unknown keys are mistakes, and nothing is guessed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class InputModel(Strict):
     """An input drawn by its shape, given by value, or of each student's own."""
 
-    shape: Sizes | None = Field(
-        None, description="drawn inside the program's domain, from a generator seeded by the id"
-    )
-    value: Exact | None = Field(None, description="a number, 1/3, pi/4, or nested lists of them")
-    choose: Annotated[list[Exact], AfterValidator(_check_choices)] | None = Field(
-        None, description="values of which each student gets one, drawn by name"
-    )
-    integers: Annotated[tuple[int, int], AfterValidator(_list_range)] | None = Field(
-        None, description="[2, 9]: one of 2, 3, ..., 9"
-    )
-    decimals: Annotated[tuple[float, float, Digits], AfterValidator(_list_range)] | None = Field(
-        None, description="[0.5, 2.0, 1]: one of 0.5, 0.6, ..., 2.0"
-    )
-    requires_grad: bool = Field(True, description="false: a constant of the problem")
+    shape: Sizes | None = None
+    """drawn inside the program's domain, from a generator seeded by the id"""
+    value: Exact | None = None
+    """a number, 1/3, pi/4, or nested lists of them"""
+    choose: Annotated[list[Exact], AfterValidator(_check_choices)] | None = None
+    """values of which each student gets one, drawn by name"""
+    integers: Annotated[tuple[int, int], AfterValidator(_list_range)] | None = None
+    """[2, 9]: one of 2, 3, ..., 9"""
+    decimals: Annotated[tuple[float, float, Digits], AfterValidator(_list_range)] | None = None
+    """[0.5, 2.0, 1]: one of 0.5, 0.6, ..., 2.0"""
+    requires_grad: bool = True
+    """false: a constant of the problem"""
 
     @property
     def choices(self) -> tuple[Any, ...]:
-        """The values of which each student gets one."""
         return tuple(self.choose or self.integers or self.decimals or ())
 
     @model_validator(mode="after")
@@ -176,8 +173,10 @@ Inputs = dict[
 class ProgramModel(Strict):
     """A part whose answer is a program: it is run, and what it leaves is read."""
 
-    form: Literal["program"] = Field(description="the answer is a text in the checked language")
-    read: str = Field(description="expression read after the reference and after the answer")
+    form: Literal["program"]
+    """the answer is a text in the checked language"""
+    read: str
+    """expression read after the reference and after the answer"""
 
 
 def _form(asked: Any) -> str:
@@ -202,71 +201,60 @@ class KnownModel(Strict):
     """A wrong answer that a teacher has met, and the words and the credit for it."""
 
     answer: Answer
-    says: str = Field(description="what the student is told")
-    credit: Share = Field(0.0, description="share of the points that remains")
-    id: Id = Field("known", description="what it is called in results; default: known")
+    says: str
+    """what the student is told"""
+    credit: Share = 0.0
+    """share of the points that remains"""
+    id: Id = "known"
+    """what it is called in results; default: known"""
 
 
 class ProblemModel(Strict):
     """One problem."""
 
-    id: Id = Field(description="unique in the set: letters, digits, . _ -")
+    id: Id
+    """unique in the set: letters, digits, . _ -"""
     title: str = ""
-    prompt: str = Field("", description="Markdown, shown to the student")
-    inputs: Inputs = Field(
-        default_factory=dict,
-        description="name: value, or {shape: [...]}; left out where the program makes its leaves",
-    )
-    program: str = Field(
-        description="NumPy and PyTorch spellings; the last line is the value, or assigns it"
-    )
-    wrt: list[str] | None = Field(
-        None,
-        description="inputs, or values that the program assigns; default: inputs that require grad",
-    )
-    cotangent: Exact | None = Field(None, description="needed where the value is not a scalar")
-    order: Literal[1, 2] = Field(
-        Problem.order,
-        description="2: second derivatives, the Hessian of a program that ends in one number",
-    )
-    jacobian: bool = Field(
-        default=Problem.jacobian,
-        description="true: the gradient of every entry of the value, not of one number",
-    )
-    points: Weight = Field(Problem.points, description="what the problem is worth")
-    weights: dict[str, Weight] = Field(
-        default_factory=dict, description="how the points are shared among parts; default: evenly"
-    )
-    credit: Credit = Field(
-        default_factory=dict, description="as in the set, which it overrides, mistake by mistake"
-    )
-    brackets: Literal["strict", "kind"] | None = Field(
-        None, description="kind: right where only brackets are missing; default: as the set has it"
-    )
-    chain: Literal["lenient", "strict"] | None = Field(
-        None, description="strict: a chain of equals signs with a false link is wrong"
-    )
-    follow_through: bool | None = Field(
-        None, description="what follows from an own wrong part is right; default: as the set has it"
-    )
-    ask: dict[str, Ask] | None = Field(
-        None, description="part: expression read after the program, or {form: program, read: ...}"
-    )
-    known: list[KnownModel] = Field(
-        default_factory=list,
-        description="wrong answers with words of the teacher's own: asked before the catalogue",
-    )
-    form: Literal["any", "formula"] = Field(
-        Problem.form, description="formula: a number for the given point does not do"
-    )
-    tolerance: Tolerance | None = Field(
-        None, description="how far decimals may be off: 1e-3 of the value, or `3 digits`"
-    )
-    domain: str | None = Field(
-        None, description="where answers are compared, as a condition on the inputs: x > 0"
-    )
-    right: list[Answer] = Field(default_factory=list, description="answers judged right")
-    wrong: list[WrongModel] = Field(default_factory=list, description="answers judged wrong")
+    prompt: str = ""
+    """Markdown, shown to the student"""
+    inputs: Inputs = Field(default_factory=dict)
+    """name: value, or {shape: [...]}; left out where the program makes its leaves"""
+    program: str
+    """NumPy and PyTorch spellings; the last line is the value, or assigns it"""
+    wrt: list[str] | None = None
+    """inputs, or values that the program assigns; default: inputs that require grad"""
+    cotangent: Exact | None = None
+    """needed where the value is not a scalar"""
+    order: Literal[1, 2] = Problem.order
+    """2: second derivatives, the Hessian of a program that ends in one number"""
+    jacobian: bool = Problem.jacobian
+    """true: the gradient of every entry of the value, not of one number"""
+    points: Weight = Problem.points
+    """what the problem is worth"""
+    weights: dict[str, Weight] = Field(default_factory=dict)
+    """how the points are shared among parts; default: evenly"""
+    credit: Credit = Field(default_factory=dict)
+    """as in the set, which it overrides, mistake by mistake"""
+    brackets: Literal["strict", "kind"] | None = None
+    """kind: right where only brackets are missing; default: as the set has it"""
+    chain: Literal["lenient", "strict"] | None = None
+    """strict: a chain of equals signs with a false link is wrong"""
+    follow_through: bool | None = None
+    """what follows from an own wrong part is right; default: as the set has it"""
+    ask: dict[str, Ask] | None = None
+    """part: expression read after the program, or {form: program, read: ...}"""
+    known: list[KnownModel] = Field(default_factory=list)
+    """wrong answers with words of the teacher's own: asked before the catalogue"""
+    form: Literal["any", "formula"] = Problem.form
+    """formula: a number for the given point does not do"""
+    tolerance: Tolerance | None = None
+    """how far decimals may be off: 1e-3 of the value, or `3 digits`"""
+    domain: str | None = None
+    """where answers are compared, as a condition on the inputs: x > 0"""
+    right: list[Answer] = Field(default_factory=list)
+    """answers judged right"""
+    wrong: list[WrongModel] = Field(default_factory=list)
+    """answers judged wrong"""
 
 
 class SetModel(Strict):
@@ -278,21 +266,14 @@ class SetModel(Strict):
         description="mistake id, or slip, or misconception: share of the points that remains; "
         "or usual: half for a slip",
     )
-    brackets: Literal["strict", "kind"] = Field(
-        default=Problem.brackets,
-        description="kind: an answer is right where only brackets are missing",
-    )
-    chain: Literal["lenient", "strict"] = Field(
-        default=Problem.chain,
-        description="strict: a chain of equals signs with a false link is wrong",
-    )
-    follow_through: bool = Field(
-        default=Problem.follow_through,
-        description="false: what follows from an own wrong part is wrong",
-    )
-    late: Share | Literal["refused"] | None = Field(
-        default=None, description="what is lost after `grade --due`: a share of the points, or all"
-    )
+    brackets: Literal["strict", "kind"] = Problem.brackets
+    """kind: an answer is right where only brackets are missing"""
+    chain: Literal["lenient", "strict"] = Problem.chain
+    """strict: a chain of equals signs with a false link is wrong"""
+    follow_through: bool = Problem.follow_through
+    """false: what follows from an own wrong part is wrong"""
+    late: Share | Literal["refused"] | None = None
+    """what is lost after `grade --due`: a share of the points, or all"""
     problems: list[Annotated[ProblemModel, WrapValidator(lambda given, _: given)]] = Field(
         min_length=1  # each is checked by itself
     )

@@ -190,7 +190,6 @@ class Problem:
         return next((part for part in self.parts if part.name == name), None)
 
     def case(self, point: Point) -> Case:
-        """The question for the three opinions at one point."""
         case = Case(self.value_on, point, self.wrt, self.cotangent, self.seed, locate_running)
         if self.order == 2:
             return twice(case)
@@ -213,7 +212,6 @@ class Problem:
             raise TextError([complaint]) from None
 
     def outcome_on(self, kind: str, inputs: Params) -> RunOutcome:
-        """The value and all variables after a run on numbers of a kind."""
         number_kind = KINDS[kind]
         own = {name: _as_kind(kind, inputs[name]) for name in self.inputs} | self.places
         budget = replace(FLOATS if kind in ("tensor", "float") else EXACT, steps=self.patience)

@@ -40,7 +40,6 @@ class Section:
     complaints: list[Complaint] = field(default_factory=list)
 
     def complain(self, path: Place, words: str, cure: str, *, key: bool = False) -> None:
-        """Note what is wrong at a path, or at its key, and what would mend it."""
         self.complaints.append(self.document.complaint((*self.at, *path), words, cure, key=key))
 
     def problem(self) -> Problem:
@@ -86,7 +85,6 @@ class Section:
         *,
         valued: bool = False,
     ) -> Program | None:
-        """A program, checked; None, and its complaints are noted."""
         try:
             return check_program(passage, declared=declared, vocabulary=vocabulary, valued=valued)
         except TextError as error:

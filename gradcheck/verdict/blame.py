@@ -20,23 +20,15 @@ from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls, compute, middle, radius
 from gradcheck.numbers.run import RUN, precision
 from gradcheck.numbers.symbolic import Symbolic
+from gradcheck.opinions import limits
 from gradcheck.opinions.floats.scan import scan
-from gradcheck.opinions.limits import (
-    BLAME_BITS,
-    BLAME_STEP,
-    LARGE,
-    LOST,
-    ROUNDED,
-    SMALLEST,
-    STRAIGHT,
-    WRONG,
-)
 from gradcheck.opinions.opinion import Case, measure_largest
 from gradcheck.opinions.tape import apply_node, record
 from gradcheck.ops.row import ABSTAINS
 from gradcheck.values import Array, Numbers
 
-STEP = arb(2) ** -BLAME_STEP
+Pieces = dict[int, tuple[Numbers, Numbers]]  # pulled to each operand, as it came and as fitted
+STEP = arb(2) ** -limits.BLAME_STEP
 SIGNED_ZERO = "tells -0 from 0 in float64"  # which exact numbers have not
 UNSUITED = (
     ArithmeticError,
@@ -70,16 +62,13 @@ class Blame:
 
 @dataclass(frozen=True)
 class Applied:
-    """One op of the tape: what it was given and gave, the cotangent that arrived, each piece.
-
-    A piece is what was pulled to an operand, as it came and as it was fitted.
-    """
+    """One op of the tape: what it was given and gave, the cotangent that arrived, each piece."""
 
     node: Node
     operands: tuple[Numbers, ...]
     y: Array
     arrived: Numbers
-    pieces: Mapping[int, tuple[Numbers, Numbers]]
+    pieces: Pieces
 
     @property
     def theirs(self) -> bool:
@@ -90,7 +79,7 @@ class Applied:
 def blame(case: Case) -> Blame:
     """The faults found op by op, and the ops at which float64 runs out of range or digits."""
     found: list[Suspect | str] = []
-    with precision(BLAME_BITS), np.errstate(all="ignore"):
+    with precision(limits.BLAME_BITS), np.errstate(all="ignore"):
         applied, joins = _run_passes(case)
         for each in reversed(applied):
             found += _look_at(each)
@@ -105,13 +94,11 @@ def blame(case: Case) -> Blame:
 def _run_passes(case: Case) -> tuple[list[Applied], tuple[Suspect, ...]]:
     """Every op with what it met in both passes, and where paths meet wrongly."""
     arrived: dict[Step, Numbers] = {}
-    pieces: dict[Step, dict[int, tuple[Numbers, Numbers]]] = {}
+    pieces: dict[Step, Pieces] = {}
 
-    def note_pull(
-        node: Node, i: int, g: Numbers, y: Numbers, operands: tuple[Numbers, ...]
-    ) -> Numbers:
+    def note_pull(node: Node, i: int, g: Numbers, *given: Numbers) -> Numbers:
         arrived[node] = g
-        return pull(node, i, g, y, operands)
+        return pull(node, i, g, *given)
 
     def note_fit(node: Node, i: int, g: Numbers) -> Numbers:
         fitted = RIGHT.fit(node, i, g)
@@ -129,13 +116,13 @@ def _run_passes(case: Case) -> tuple[list[Applied], tuple[Suspect, ...]]:
         Applied(node, given.operands, given.value, arrived.get(node), pieces.get(node, {}))
         for node in tape.nodes
         for given in [tape.given[node]]
-        if given.size + sum(map(np.size, given.operands)) <= LARGE
+        if given.size + sum(map(np.size, given.operands)) <= limits.LARGE
     ]
     return applied, tuple(_check_joins(pieces, {**landed, **arrived}))
 
 
 def _check_joins(
-    pieces: Mapping[Numbers, Mapping[int, tuple[Numbers, Numbers]]], arrived: Mapping[Step, Numbers]
+    pieces: Mapping[Numbers, Pieces], arrived: Mapping[Step, Numbers]
 ) -> Iterator[Suspect]:
     """Where what arrived at a step is not the sum of what its users sent."""
     sent: dict[Step, Numbers] = {}
@@ -194,7 +181,7 @@ def _find_odd(values: Mapping[str, Array], size: float) -> str:
     """
     known = np.all([np.isfinite(v) for n, v in values.items() if n != "forward"], axis=0)
     close = {
-        (a, b): np.allclose(values[a][known], values[b][known], WRONG, ROUNDED * size)
+        (a, b): np.allclose(values[a][known], values[b][known], limits.WRONG, limits.ROUNDED * size)
         for a, b in combinations(values, 2)
     }
     lonely = [n for n in values if not any(ok for pair, ok in close.items() if n in pair)]
@@ -206,11 +193,11 @@ def _is_lost(now: float, ball: arb, size: float) -> str:
     if not ball.is_finite() or ball == arb(now):
         return ""
     off = abs(arb(now) - ball)
-    if np.isfinite(now) and off > ROUNDED * size:
+    if np.isfinite(now) and off > limits.ROUNDED * size:
         return ""
-    if ball != 0 and not SMALLEST <= abs(now) < np.inf:
+    if ball != 0 and not limits.SMALLEST <= abs(now) < np.inf:
         return "leaves the range of float64"
-    return "loses digits in float64" if off > LOST * abs(ball) else ""
+    return "loses digits in float64" if off > limits.LOST * abs(ball) else ""
 
 
 # -- the VJPs of one op --------------------------------------------------------------------------
@@ -223,7 +210,8 @@ def _check_pulls(applied: Applied) -> Iterator[Suspect | str]:
         if not all(map(_is_finite, (*applied.operands, applied.y, g))):
             continue
         right = sum_pulls(raw, np.shape(applied.operands[i]))
-        u = draw_probe(applied.operands[i])
+        own = np.abs(np.asarray(applied.operands[i], dtype=np.float64))
+        u = np.random.default_rng(0).standard_normal(own.shape) * np.where(own > 0, own, 1.0)
         if not _is_finite(right):
             u = np.zeros(right.shape)
             u[np.unravel_index(int(np.argmax(~np.isfinite(right))), u.shape)] = 1.0
@@ -242,7 +230,7 @@ def _judge(
     row, span = applied.node.op, applied.node.span
     theirs = applied.theirs
     due = middle(slope)
-    bar = radius(slope) + WRONG * abs(due) + ROUNDED * size
+    bar = radius(slope) + limits.WRONG * abs(due) + limits.ROUNDED * size
     if not np.isfinite(claimed) and not slope.is_finite():
         yield f"{row.name} has no finite derivative here, and the chain rule goes through it"
     elif np.isfinite(due) and not abs(claimed - due) <= bar:
@@ -289,15 +277,8 @@ def _measure_on_balls(applied: Applied, i: int, u: Array) -> arb:
     tied = RUN.ties > before
     left, right = at(-STEP), at(STEP)
     size = _find_largest(applied.arrived) * max(1.0, _find_largest(applied.y))
-    sharp = abs(right + left - 2 * here) > STRAIGHT * (abs(right - left) + STEP * size)
+    sharp = abs(right + left - 2 * here) > limits.STRAIGHT * (abs(right - left) + STEP * size)
     return arb.nan() if sharp or tied else (right - left) / (2 * STEP)
-
-
-def draw_probe(operand: Numbers) -> Array:
-    """A signed random direction, entry by entry of the operand's own size."""
-    size = np.abs(np.asarray(operand, dtype=np.float64))
-    draws = np.random.default_rng(0).standard_normal(size.shape)
-    return np.asarray(draws * np.where(size > 0, size, 1.0))
 
 
 def sum_pulls(g: Numbers, shape: tuple[int, ...]) -> Array:
@@ -329,7 +310,7 @@ def _round_balls(values: Numbers) -> Array:
     """The midpoints; nan where there is no number, or none that float64 can hold."""
     found = np.array([middle(ball) for ball in values], dtype=float)
     zero = np.array([ball == 0 for ball in values], dtype=bool)
-    held = (np.abs(found) >= SMALLEST) & np.isfinite(found)
+    held = (np.abs(found) >= limits.SMALLEST) & np.isfinite(found)
     return np.asarray(np.where(held | zero, found, np.nan))
 
 

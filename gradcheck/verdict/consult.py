@@ -40,7 +40,6 @@ __all__ = ["VERDICTS", "Entry", "PartVerdict", "Verdict", "consult", "consult_fe
 VERDICTS = ("agree", "kink", "unstable-forward", "undecided", "jump", "undefined", "dissent")
 BEST = ("symbolic", "differences", "reverse")
 BEST_AT_A_TIE = BEST_VALUE = ("differences", "symbolic", "reverse")
-NOTHING_KNOWN: Mapping[str, Estimate] = MappingProxyType({})
 BLAMABLE = {"reverse", "several"}
 INTERVALS = "{count} entries at kinks: any slope of their intervals counts as right"
 UNNEEDED, AGREED, TIED = (
@@ -85,9 +84,6 @@ class Verdict:
         """What a reader should know: who abstains, the power along directions, remarks."""
         every = list(self.opinions.values())
         return *_describe_silence(every), *state_power(every), *self.remarks
-
-
-NO_PARTS: Mapping[str, PartVerdict] = MappingProxyType({})
 
 
 def consult(
@@ -192,7 +188,9 @@ def consult_more(case: Case, verdict: Verdict) -> Verdict:
 
 
 def read(
-    case: Case, opinions: Sequence[Opinion], known: Mapping[str, Estimate] = NOTHING_KNOWN
+    case: Case,
+    opinions: Sequence[Opinion],
+    known: Mapping[str, Estimate] = MappingProxyType({}),
 ) -> Verdict:
     """The verdict on opinions already formed.
 
@@ -203,7 +201,7 @@ def read(
     value = next((o.value for name in BEST_VALUE for o in given if o.name == name), None)
     if _is_lone(opinions):
         parts = {name: _judge_lone_part(name, given) for name in case.parts}
-        grave = _find_gravest((), parts, "undecided")
+        grave = _find_gravest(parts.values(), "undecided")
         broken = tuple(e for part in parts.values() for e in part.entries if e.verdict != "kink")
         return Verdict(grave, value, parts, by_name, broken)
     values = _collect_values(given)
@@ -214,7 +212,8 @@ def read(
         *(entry for part in parts.values() for entry in part.entries),
         *(entry for asked in given for entry in _compare_along(asked, given, known)),
     )
-    return Verdict(_find_gravest(entries, parts), value, parts, by_name, entries)
+    grave = _find_gravest((*entries, *parts.values()))
+    return Verdict(grave, value, parts, by_name, entries)
 
 
 def _compare_along(
@@ -223,12 +222,12 @@ def _compare_along(
     """Gradients against slopes along directions, where entries are too many to look at."""
     if not asked.directions:
         return ()
-    known = known if asked.name == "differences" else NOTHING_KNOWN
-    slopes = {asked.name: asked.directions.slopes} | {
-        o.name: known.get(o.name) or opinion.multiply_along(asked.directions.along, o.gradients)
-        for o in given
-        if o.gradients
-    }
+    slopes = {asked.name: asked.directions.slopes}
+    for o in given:
+        if o.name in known and asked.name == "differences":
+            slopes[o.name] = known[o.name]
+        elif o.gradients:
+            slopes[o.name] = opinion.multiply_along(asked.directions.along, o.gradients)
     scale = Scale(max(e.largest for e in slopes.values()))
     return compare_entries("", slopes, asked.directions.kinds, scale)
 
@@ -263,11 +262,8 @@ def _describe_silence(opinions: Sequence[Opinion]) -> Iterator[str]:
         )
 
 
-def _find_gravest(
-    entries: Iterable[Entry], parts: Mapping[str, PartVerdict] = NO_PARTS, least: str = "agree"
-) -> str:
-    verdicts = (each.verdict for several in (entries, parts.values()) for each in several)
-    return max(least, *verdicts, "agree", key=VERDICTS.index)
+def _find_gravest(judged: Iterable[Entry | PartVerdict], least: str = "agree") -> str:
+    return max([least, *(each.verdict for each in judged)], key=VERDICTS.index)
 
 
 def _judge_lone_part(name: str, given: Sequence[Opinion]) -> PartVerdict:
@@ -278,7 +274,7 @@ def _judge_lone_part(name: str, given: Sequence[Opinion]) -> PartVerdict:
         for (part, index), slope in alone.slopes.items()
         if part == name and slope.kind in BROKEN
     )
-    grave = _find_gravest(entries, least="undecided")
+    grave = _find_gravest(entries, "undecided")
     return PartVerdict(name, grave, alone.gradients.get(name), entries)
 
 
@@ -327,9 +323,8 @@ def _blame(case: Case, found: Verdict) -> Verdict:
     if _lonely(found) <= BLAMABLE and (left := found.opinions["reverse"].method):
         off = [e for e in found.entries if e.lonely in BLAMABLE]
         return overrule(found, off, "undecided", f"{left}, and their gradient is lost")
-    rows = [case] if case.rows is None else case.list_rows()
-    seen = [blame(row) for row in rows]
-    beside = (blame(step_aside(row)) for row in rows)  # a kink at the point may hide who is wrong
+    seen = [blame(row) for row in case.list_rows()]
+    beside = (blame(step_aside(row)) for row in case.list_rows())  # a kink may hide who is wrong
     guilty = next((each.suspects for each in chain(seen, beside) if each.suspects), ())
     if guilty:
         found = overrule(found, alone, "dissent")
@@ -360,7 +355,8 @@ def overrule(found: Verdict, chosen: Sequence[Entry], verdict: str, because: str
         grave = _find_gravest(entries) if entries else part.verdict
         parts[name] = replace(part, entries=entries, verdict=grave)
     entries = judge(found.entries)
-    return replace(found, verdict=_find_gravest(entries, parts), parts=parts, entries=entries)
+    grave = _find_gravest((*entries, *parts.values()))
+    return replace(found, verdict=grave, parts=parts, entries=entries)
 
 
 # -- beside a kink, where branches meet ------------------------------------------------------------

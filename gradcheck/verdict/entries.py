@@ -90,7 +90,6 @@ def _agree(estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], sca
 
 
 def judge_entry(part: str, index: Index, balls: Balls, slope: Slope | None, scale: Scale) -> Entry:
-    """The verdict on one number that several opinions give."""
     if slope is not None and slope.kind == "kink":
         interval = (min(slope.left, slope.right), max(slope.left, slope.right))
         return Entry(part, index, "kink", slope.detail, interval=interval)
@@ -170,5 +169,4 @@ def find_odd_ball(balls: Balls) -> str | None:
 
 
 def spell_out(balls: Balls) -> str:
-    """Every opinion's number with its bar."""
     return ", ".join(f"{name} {ball.str(15)}" for name, ball in balls.items())

@@ -4,6 +4,7 @@ What the engine brought to the leaves must be the gradient that the opinions fin
 recorded. A value in the middle that a gradient was asked for is a variable of its own.
 """
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,15 +14,8 @@ import numpy as np
 from gradcheck.engine.tape import Leaf, Node, Step
 from gradcheck.engine.tensor import unwrap
 from gradcheck.errors import GradcheckError
+from gradcheck.opinions import limits
 from gradcheck.opinions.differences import differences
-from gradcheck.opinions.limits import (
-    CONFIRMING,
-    DIRECTIONS,
-    EXACT_WORK,
-    LONG_WORK,
-    MOST_WORK,
-    REPLAYED,
-)
 from gradcheck.opinions.opinion import Case, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
@@ -39,8 +33,10 @@ from gradcheck.verdict.consult import (
 )
 
 Piece = tuple[Record, Numbers]
-_ZERO: Array = np.zeros(())
-TOO_LONG = "more than {:,} operations: exact numbers would take long, floats judge it"
+Uses = list[tuple[Node, int]]  # the nodes that read a leaf, and as which operand
+TOO_LONG = (
+    f"more than {limits.EXACT_WORK:,} operations: exact numbers would take long, floats judge it"
+)
 UNSEEN = "a value was written behind the tape's back (`.data`): it is not on record"
 BESIDE = "only at this point and not beside it, where branches may meet"
 UNDECIDABLE = (GradcheckError, ArithmeticError, TypeError, ValueError, RuntimeError)
@@ -55,7 +51,7 @@ class BackwardPass:
     """
 
     place: Numbers
-    roots: tuple[tuple[Record, Numbers], ...]
+    roots: tuple[Piece, ...]
     landed: Mapping[Step, Array]
     names: Mapping[Step, str]
     number: int = 0
@@ -127,21 +123,18 @@ def _judge(call: BackwardPass, targets: Sequence[Step], write: bool) -> JudgedPa
 
 
 def _is_whole(call: BackwardPass) -> bool:
-    for record, _ in call.roots:
-        given = record.given.get(record.root)
-        if given is None:
-            continue
-        again = np.asarray(replay(record, {}, "float"), dtype=np.float64)
-        if not np.allclose(again, np.asarray(given.value, np.float64), REPLAYED, equal_nan=True):
-            return False
-    return True
+    """Whether what is on record gives the values again."""
+    given = [(record, record.given[record.root].value) for record, _ in call.roots
+             if record.root in record.given]  # fmt: skip
+    pairs = ((replay(record, {}, "float"), value) for record, value in given)
+    return all(np.allclose(*pair, limits.REPLAYED, equal_nan=True) for pair in pairs)
 
 
 def _consult(case: Case, work: int, write: bool) -> Verdict:
-    if work <= EXACT_WORK:
+    if work <= limits.EXACT_WORK:
         return consult(case, write=write)
-    few = CONFIRMING if work > LONG_WORK else DIRECTIONS
-    closed = Opinion("symbolic", abstains=TOO_LONG.format(EXACT_WORK))
+    few = limits.CONFIRMING if work > limits.LONG_WORK else limits.DIRECTIONS
+    closed = Opinion("symbolic", abstains=TOO_LONG)
 
     def ask(at: Case) -> Verdict:
         return read(at, [reverse(at), closed, differences(at, directions=few)])
@@ -162,21 +155,18 @@ def make_question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, in
     """The function whose gradient this pass takes, where the leaves were; how long it takes."""
     pieces = [(record.above(targets), g) for record, g in call.roots]
     work = sum(record.work for record, _ in pieces)
-    if work > MOST_WORK:
-        raise GradcheckError(f"more than {MOST_WORK:,} operations: not judged")
+    if work > limits.MOST_WORK:
+        raise GradcheckError(f"more than {limits.MOST_WORK:,} operations: not judged")
     pieces, inputs, steps = _split_versions(call, targets, pieces)
-    alone, place = len(pieces) == 1, list[Numbers]([None])
+    alone, place = len(pieces) == 1, deque[Numbers]([None], maxlen=1)
     cotangent = np.asarray(pieces[0][1], dtype=np.float64) if alone else None
     plain = cotangent is not None and not cotangent.shape and cotangent == 1.0
 
-    def at(found: Numbers) -> None:
-        place[0] = found
-
     def function(kind: str, given: Params) -> Numbers:
-        if work > EXACT_WORK and kind in ("ball", "symbolic"):
-            raise GradcheckError(TOO_LONG.format(EXACT_WORK))
+        if work > limits.EXACT_WORK and kind in ("ball", "symbolic"):
+            raise GradcheckError(TOO_LONG)
         leaves = {steps[name]: value for name, value in given.items()}
-        values = [replay(record, leaves, kind, at) for record, _ in pieces]
+        values = [replay(record, leaves, kind, place.append) for record, _ in pieces]
         if alone:
             return values[0]
         return sum((np.sum(v * g) for v, (_, g) in zip(values, pieces, strict=True)), 0.0)
@@ -194,11 +184,9 @@ def find_value(target: Step, pieces: Sequence[Piece], name: str) -> Array:
     return versions[0][0]
 
 
-def _find_values(
-    target: Step, pieces: Sequence[Piece]
-) -> list[tuple[Array, list[tuple[Node, int]]]]:
+def _find_values(target: Step, pieces: Sequence[Piece]) -> list[tuple[Array, Uses]]:
     """The values of a leaf at its uses, in their order, and the uses of each."""
-    found: list[tuple[Array, list[tuple[Node, int]]]] = []
+    found: list[tuple[Array, Uses]] = []
     for node in dict.fromkeys(node for record, _ in pieces for node in record.nodes):
         for slot, edge in enumerate(node.edges):
             if edge is not target:
@@ -208,10 +196,8 @@ def _find_values(
             if not found or not np.array_equal(found[-1][0], value, equal_nan=True):
                 found.append((value, []))
             found[-1][1].append((node, slot))
-    if found:
-        return found
-    alone = np.array(unwrap(target.variable), np.float64) if isinstance(target, Leaf) else _ZERO
-    return [(alone, [])]
+    unused = unwrap(target.variable) if isinstance(target, Leaf) else 0.0
+    return found or [(np.array(unused, np.float64), [])]
 
 
 def _split_versions(
@@ -243,7 +229,7 @@ def _describe_off(call: BackwardPass, targets: Sequence[Step], found: Verdict) -
         due = sum((g.value for g in gradients[1:]), gradients[0].value)
         mine = found.opinions["reverse"].gradients
         error = sum(g.error for g in (*gradients, *(mine[p.name] for p in parts if p.name in mine)))
-        room = REPLAYED * np.max(np.abs(due), initial=0.0) + 1e-12 + error
+        room = limits.REPLAYED * np.max(np.abs(due), initial=0.0) + 1e-12 + error
         if due.shape != g.shape or np.any(np.abs(due - g) > room):
             return f"what came to {name} is not this gradient"
     return ""

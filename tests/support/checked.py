@@ -26,7 +26,6 @@ VOCABULARY = Vocabulary(
     methods=frozenset({"item", "append", "extend"}),
     contexts=frozenset({"no_grad"}),
     aliases={"ln": "log", "asin": "arcsin"},
-    keyword_aliases={"dim": "axis", "keepdim": "keepdims"},
 )
 
 

@@ -9,7 +9,7 @@ straight line to few samples.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -239,16 +239,12 @@ def _sample(cases: Sequence[Case], along: Params) -> list[Callable[[int, float],
     """Along each direction the k-th contracted value at a step, which is run once for all."""
 
     def on(value: Callable[[float], Numbers]) -> Callable[[int, float], float]:
-        seen: dict[float, list[float]] = {}
+        @cache
+        def contract(step: float) -> list[float]:
+            out = value(step)
+            return [sum_up(out, each.cotangent) for each in cases]
 
-        def at(k: int, step: float) -> float:
-            values = seen.get(step)
-            if values is None:
-                out = value(step)
-                values = seen[step] = [sum_up(out, each.cotangent) for each in cases]
-            return values[k]
-
-        return at
+        return lambda k, step: contract(step)[k]
 
     return [on(move_along(cases[0], row)) for row in opinion.list_directions(along)]
 
@@ -312,7 +308,6 @@ def on_line(case: Case, along: Params, origin: float = 0.0) -> Function:
 
 
 def on_entry(case: Case, name: str, index: tuple[int, ...]) -> tuple[Function, float]:
-    """The contracted value as a function of one entry of an input, and where that entry stands."""
     at = float(np.asarray(case.inputs[name])[index])
     return on_line(case, {name: opinion.unit(case.inputs[name], index)}, at), at
 

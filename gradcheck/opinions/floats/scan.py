@@ -53,6 +53,7 @@ class ScanFinding(NamedTuple):
     jump: float = 0.0
 
 
+@np.errstate(all="ignore")
 def scan(f: Routine, x: float, *, scale: float | None = None) -> Scanned:
     """The derivative of f at x, or why there is none.
 
@@ -63,19 +64,12 @@ def scan(f: Routine, x: float, *, scale: float | None = None) -> Scanned:
     """
     x = float(x)
     samples = Samples(f, x, scale or max(1.0, abs(x)), max(abs(x), scale or 0.0), {})
-    with np.errstate(all="ignore"):
-        return look_at_point(samples)
-
-
-def look_at_point(samples: Samples) -> Scanned:
-    """Name what the samples show around x, and take the slope where there is one."""
-    steps, here = richardson.make_ladder(samples), samples(samples.x)
+    steps, here = richardson.make_ladder(samples), samples(x)
     if math.isnan(here):
         return Scanned("undefined", detail="f(x) is not a finite number")
     if len(steps) < 16:
         return Scanned("unresolved", detail="the scale is too close to the resolution of x")
-    points = samples.x + np.concatenate((steps, -steps))
-    if all(samples(float(t)) == here for t in points):  # or its digits are lost in one
+    if (samples.at(x + np.concatenate((steps, -steps))) == here).all():  # or its digits are lost
         steps = np.concatenate((steps, steps[-1] * 2.0 ** np.arange(1, 13)))
     sides = samples.side(-1, steps), samples.side(1, steps)
     findings = [examine_side(samples, side) for side in sides]
