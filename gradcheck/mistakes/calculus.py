@@ -32,6 +32,7 @@ from gradcheck.mistakes.operation import (
     tower,
 )
 from gradcheck.mistakes.row import COVERING, GENERIC, VAGUE, VAGUEST, anywhere, derivative, mistake
+from gradcheck.ops import TABLE
 from gradcheck.values import Numbers
 
 # -- the chain rule, and the sign ------------------------------------------------------------------
@@ -116,108 +117,53 @@ derivative("function-misread", power_of_function,
 # -- the derivative of a named function remembered wrongly -----------------------------------------
 
 
-Derivatives = Mapping[str, tuple[Callable[[Numbers, Numbers], Numbers], ...]]
-CONFUSED: Derivatives = {
-    "sin": (lambda w, y: 1 / np.cos(w),),
-    "cos": (lambda w, y: 1 / np.sin(w),),
-    "tan": (
-        lambda w, y: 1 / np.cos(w),
-        lambda w, y: y / np.cos(w),
-        lambda w, y: 1 / np.sin(w) ** 2,
-        lambda w, y: -1 / np.sin(w) ** 2,
-        lambda w, y: 1 / y,
-    ),
-    "cot": (
-        lambda w, y: 1 / np.sin(w),
-        lambda w, y: -y / np.sin(w),
-        lambda w, y: 1 / np.cos(w) ** 2,
-    ),
-    "sec": (
-        lambda w, y: y**2,
-        lambda w, y: np.tan(w),
-        lambda w, y: np.tan(w) ** 2,
-        lambda w, y: -1 / (np.sin(w) * np.tan(w)),
-        lambda w, y: -1 / np.sin(w),
-    ),
-    "csc": (
-        lambda w, y: -(y**2),
-        lambda w, y: -1 / np.tan(w),
-        lambda w, y: -1 / np.tan(w) ** 2,
-        lambda w, y: np.tan(w) / np.cos(w),
-        lambda w, y: 1 / np.cos(w),
-    ),
-    "sinh": (lambda w, y: np.cos(w),),
-    "cosh": (lambda w, y: -np.sin(w),),
-    "tanh": (
-        lambda w, y: 1 - y,
-        lambda w, y: 1 + y**2,
-        lambda w, y: 1 / np.cosh(w),
-        lambda w, y: 1 / np.cos(w) ** 2,
-    ),
+# What stands in the place of a slope: the value of another function (`sec`), its slope (`sec'`), or
+# a function of argument and value.
+Wrong = str | Callable[[Numbers, Numbers], Numbers]
+CONFUSED: Mapping[str, tuple[Wrong, ...]] = {
+    "sin": ("sec",),
+    "cos": ("csc",),
+    "tan": ("sec", "sec'", "-cot'", "cot'", "cot"),
+    "cot": ("csc", "csc'", "tan'"),
+    "sec": ("tan'", "tan", lambda w, y: np.tan(w) ** 2, "csc'", "-csc"),
+    "csc": ("cot'", "-cot", lambda w, y: -1 / np.tan(w) ** 2, "sec'", "sec"),
+    "sinh": ("cos",),
+    "cosh": ("cos'",),
+    "tanh": (lambda w, y: 1 - y, lambda w, y: 1 + y**2, "sech", "tan'"),
     "sigmoid": (lambda w, y: 1 - y, lambda w, y: y**2, lambda w, y: y * (1 + y)),
     "sqrt": (lambda w, y: 2 / y, lambda w, y: 1 / (2 * w)),
     "erf": (lambda w, y: np.exp(-(w**2)),),
-    "exp": (lambda w, y: 1 / w,),
+    "exp": ("log'",),
 }
-INVERSES: Derivatives = {
+INVERSES: Mapping[str, tuple[Wrong, ...]] = {
     "arctan": (
-        lambda w, y: 1 / (1 - w**2),
-        lambda w, y: 1 / np.sqrt(1 + w**2),
-        lambda w, y: 1 / (1 + w),
-        lambda w, y: -1 / np.sin(w) ** 2,
-        lambda w, y: 1 / np.cos(y),
-        lambda w, y: 1 / np.sqrt(1 - w**2),
-        lambda w, y: 1 / np.cos(w) ** 2,
+        "arctanh'", "arcsinh'", "log1p'", "cot'", lambda w, y: 1 / np.cos(y), "arcsin'", "tan'",
     ),
-    "arcsin": (
-        lambda w, y: 1 / np.sqrt(1 + w**2),
-        lambda w, y: 1 / (1 - w**2),
-        lambda w, y: 1 / (1 + w**2),
-        lambda w, y: -np.cos(w) / np.sin(w) ** 2,
-        lambda w, y: np.cos(y),
-        lambda w, y: 1 / np.cos(w),
-        lambda w, y: np.cos(w),
-    ),
+    "arcsin": ("arcsinh'", "arctanh'", "arctan'", "csc'", lambda w, y: np.cos(y), "sec", "cos"),
     "arccos": (
-        lambda w, y: -1 / np.sqrt(1 + w**2),
-        lambda w, y: -1 / (1 - w**2),
-        lambda w, y: 1 / (1 + w**2),
-        lambda w, y: np.sin(w) / np.cos(w) ** 2,
-        lambda w, y: -np.sin(y),
-        lambda w, y: -1 / (1 + w**2),
-        lambda w, y: -np.sin(w),
+        "-arcsinh'", "-arctanh'", "arctan'", "sec'", lambda w, y: -np.sin(y), "-arctan'", "-sin",
     ),
-    "arcsinh": (
-        lambda w, y: 1 / np.sqrt(1 - w**2),
-        lambda w, y: 1 / np.sqrt(w**2 - 1),
-        lambda w, y: 1 / (1 + w**2),
-        lambda w, y: -np.cosh(w) / np.sinh(w) ** 2,
-    ),
-    "arccosh": (
-        lambda w, y: 1 / np.sqrt(1 + w**2),
-        lambda w, y: 1 / (w**2 - 1),
-        lambda w, y: -np.sinh(w) / np.cosh(w) ** 2,
-    ),
-    "arctanh": (
-        lambda w, y: 1 / (1 + w**2),
-        lambda w, y: 1 / np.sqrt(1 - w**2),
-        lambda w, y: 1 / np.sqrt(1 + w**2),
-        lambda w, y: -1 / np.sinh(w) ** 2,
-    ),
-}
+    "arcsinh": ("arcsin'", "arccosh'", "arctan'", "csch'"),
+    "arccosh": ("arcsinh'", "-arctanh'", "sech'"),
+    "arctanh": ("arctan'", "arcsin'", "arcsinh'", "coth'"),
+}  # fmt: skip
 
 
-def _slope(table: Derivatives, k: int) -> Callable[[Operation], Numbers]:
-    return lambda s: table[s.op][k](s.w, s.y) * s.dw
+def _slope(table: Mapping[str, tuple[Wrong, ...]], k: int) -> Callable[[Operation], Numbers]:
+    def wrong(s: Operation) -> Numbers:
+        made = table[s.op][k]
+        if not isinstance(made, str):
+            return made(s.w, s.y) * s.dw
+        row, sign = TABLE[made.strip("-'")], -1 if made[0] == "-" else 1
+        y = row.forward(s.w)
+        return sign * (row.pull(0, np.float64(1), y, (s.w,), {}) if made[-1] == "'" else y) * s.dw
+
+    return wrong
 
 
-def _has(table: Derivatives, k: int) -> Callable[[Operation], bool]:
-    return lambda s: function(s) and len(table.get(s.op, ())) > k
-
-
-def _has_root(k: int) -> Callable[[Operation], bool]:
-    """As `_has`; elsewhere a root is a power, but its slope is remembered as a function's."""
-    return lambda s: not s.both and len(CONFUSED.get(s.op, ())) > k
+def _has(table: Mapping[str, tuple[Wrong, ...]], k: int) -> Callable[[Operation], bool]:
+    """A root too: elsewhere it is a power, but its slope is remembered as a function's."""
+    return lambda s: not s.both and len(table.get(s.op, ())) > k
 
 
 LOG = "The derivative of `{text}` is u'/u with u = {u}: "
@@ -228,7 +174,7 @@ for _k, _example in enumerate((
     ("tan(3*x)", "3*sec(3*x)"), ("x + tan(x)", "1 + sec(x)*tan(x)"), ("tanh(x)", "1/cosh(x)"),
     ("tan(3*x)", "-3*csc(3*x)**2"), ("tan(3*x)", "3*cot(3*x)"),
 )):
-    derivative("wrong-function-derivative", _has_root(_k),
+    derivative("wrong-function-derivative", _has(CONFUSED, _k),
         "The derivative of the function in `{text}` is another one: look it up again.",
         (_slope(CONFUSED, _k), *_example))
 for _wrong, _says, _answer in (
@@ -285,7 +231,6 @@ def _raise_summand(s: Operation, i: int, n: Numbers) -> Numbers:
 def _function_split(s: Operation) -> Numbers:
     """The derivative of f(a) + f(b) for that of f(a + b)."""
     inner = s.inner
-    assert inner is not None
     parts = [(inner.u, inner.du, 1), (inner.v, inner.dv, _sign(inner))]
     return sum(sign * s.slope(a) * da for a, da, sign in parts if da is not None)
 
@@ -294,22 +239,17 @@ def _slope_split(s: Operation) -> Numbers:
     """The right rule, in which the power of the sum was then worked out falsely."""
     n = s.n - 1 if power(s) else -2.0
     inner = s.inner
-    assert inner is not None
     size = np.abs(n)
     split = _raise_summand(inner, 0, size) + _sign(inner) * _raise_summand(inner, 1, size)
     return s.fw / np.power(s.w, n) * np.where(n < 0, 1 / split, split) * s.dw
 
 
 def _fraction_split(s: Operation) -> Numbers:
-    inner = s.inner
-    assert inner is not None
-    return (1 / inner.u + _sign(inner) / inner.v) * s.dw
+    return (1 / s.inner.u + _sign(s.inner) / s.inner.v) * s.dw
 
 
 def _denominator_split(s: Operation) -> Numbers:
-    below = s.below
-    assert below is not None
-    return s.right * s.v**2 / (below.u**2 + _sign(below) * below.v**2)
+    return s.right * s.v**2 / (s.below.u**2 + _sign(s.below) * s.below.v**2)
 
 
 # fmt: off

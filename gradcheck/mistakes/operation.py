@@ -46,13 +46,13 @@ class Operation:
     within: "Callable[[int], Operation | None]" = lambda i: None
 
     @cached_property
-    def inner(self) -> "Operation | None":
+    def inner(self) -> Numbers:
         """The operation that the one varying argument is; None of a variable, or of two."""
         return None if self.both else self.within(0 if self.dv is None else 1)
 
     @cached_property
-    def below(self) -> "Operation | None":
-        """The operation that the second argument is."""
+    def below(self) -> Numbers:
+        """The operation that the second argument is, or None."""
         return self.within(1)
 
     @property
@@ -96,95 +96,37 @@ class Operation:
         return EXPONENTS.get(self.op, self.v)
 
 
-def call(s: Operation) -> bool:
-    """A function of one argument, a power with a constant in it, or a constant over something."""
-    if s.both or s.summed:
-        return False
-    return s.op not in LINEAR or s.op == "power" or (s.op == "divide" and s.du is None)
+Where = Callable[[Operation], Numbers]
+
+# Where a rule can go wrong. A call is a function of one argument, a power with a constant in it, or
+# a constant over something; it is composite where it is one of more than the bare variable.
+reciprocal: Where = lambda s: (s.op == "divide" and s.du is None) or s.op == "reciprocal"
+call: Where = lambda s: (
+    not s.both
+    and not s.summed
+    and (s.op not in LINEAR or s.op == "power" or (s.op == "divide" and s.du is None))
+)
+function: Where = lambda s: call(s) and s.op not in LINEAR and s.op not in EXPONENTS  # with a name
+inner_is_variable: Where = lambda s: s.variable[0 if s.dv is None else 1]
+composite: Where = lambda s: call(s) and not inner_is_variable(s)
+product: Where = lambda s: s.op == "multiply" and s.both
+quotient: Where = lambda s: s.op == "divide" and s.both
+tower: Where = lambda s: s.op == "power" and s.both
+power: Where = lambda s: (s.op == "power" and s.dv is None) or s.op in EXPONENTS
+exponential: Where = lambda s: s.op in ("exp", "exp2") or (s.op == "power" and s.du is None)
+base_not_e: Where = lambda s: exponential(s) and s.op != "exp"
+term: Where = lambda s: s.op in ("add", "subtract") and not s.summed
+constant_term: Where = lambda s: term(s) and not s.both
+constant_factor: Where = lambda s: s.op in ("multiply", "divide") and not s.both and not s.summed
+of_sum: Where = lambda s: call(s) and s.inner and term(s.inner)
+of_a_call: Where = lambda s: composite(s) and s.inner and composite(s.inner)
+of_a_power: Where = lambda s: function(s) and _of_variable(s.inner, power)
+power_of_function: Where = lambda s: power(s) and _of_variable(s.inner, function)
+sum_below: Where = lambda s: quotient(s) and s.below and term(s.below)
 
 
-def function(s: Operation) -> bool:
-    """A function with a name: sin, exp, log."""
-    return not s.both and not s.summed and s.op not in LINEAR and s.op not in EXPONENTS
-
-
-def composite(s: Operation) -> bool:
-    """A call of something more than the bare variable."""
-    return call(s) and not inner_is_variable(s)
-
-
-def inner_is_variable(s: Operation) -> bool:
-    """The one argument that varies is the variable itself."""
-    return s.variable[0] if s.dv is None else s.variable[1]
-
-
-def product(s: Operation) -> bool:
-    """Both factors vary."""
-    return s.op == "multiply" and s.both
-
-
-def quotient(s: Operation) -> bool:
-    """Numerator and denominator vary."""
-    return s.op == "divide" and s.both
-
-
-def power(s: Operation) -> bool:
-    """A varying base and a constant exponent."""
-    return (s.op == "power" and s.dv is None) or s.op in EXPONENTS
-
-
-def exponential(s: Operation) -> bool:
-    """A constant base, e or another, and a varying exponent."""
-    return s.op in ("exp", "exp2") or (s.op == "power" and s.du is None)
-
-
-def term(s: Operation) -> bool:
-    """A sum or difference of two terms, not one over an axis."""
-    return s.op in ("add", "subtract") and not s.summed
-
-
-def of_sum(s: Operation) -> bool:
-    """A call of a sum or a difference."""
-    return call(s) and s.inner is not None and term(s.inner)
-
-
-def of_a_call(s: Operation) -> bool:
-    return composite(s) and s.inner is not None and composite(s.inner)
-
-
-def of_a_power(s: Operation) -> bool:
-    return function(s) and s.inner is not None and power(s.inner) and inner_is_variable(s.inner)
-
-
-def power_of_function(s: Operation) -> bool:
-    return power(s) and s.inner is not None and function(s.inner) and inner_is_variable(s.inner)
-
-
-def base_not_e(s: Operation) -> bool:
-    return exponential(s) and s.op != "exp"
-
-
-def tower(s: Operation) -> bool:
-    """Base and exponent both vary."""
-    return s.op == "power" and s.both
-
-
-def sum_below(s: Operation) -> bool:
-    return quotient(s) and s.below is not None and term(s.below)
-
-
-def reciprocal(s: Operation) -> bool:
-    """A constant over something that varies."""
-    return (s.op == "divide" and s.du is None) or s.op == "reciprocal"
-
-
-def constant_factor(s: Operation) -> bool:
-    """A constant in front, behind, below or above: c u, u c, u / c, c / u."""
-    return not s.both and not s.summed and s.op in ("multiply", "divide")
-
-
-def constant_term(s: Operation) -> bool:
-    return term(s) and not s.both
+def _of_variable(s: Operation | None, kind: Where) -> Numbers:
+    return s is not None and kind(s) and inner_is_variable(s)
 
 
 def over(a: Numbers, b: Numbers) -> Array:
