@@ -4,8 +4,8 @@ A normalisation is y = (x - mean) / scale; its right pull is (g - mean(g) - y me
 That of a vector made one long, y = x / |x|, is (g - y sum(g y)) / |x|.
 """
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Callable, Sequence
+from itertools import combinations, islice
 from math import prod
 
 import numpy as np
@@ -26,33 +26,26 @@ from gradcheck.ops import TABLE
 from gradcheck.values import Numbers
 
 PASSING = frozenset({"add", "subtract", "negative"})
-BINARY = frozenset({"add", "subtract", "multiply", "divide", "power", "matmul"})
 AS_LARGE = frozenset({"softmax", "log_softmax"})
 TURNABLE = frozenset({"multiply", "divide", "power", "matmul", "maximum", "minimum"})
 
 
-def _activation(e: Edge) -> bool:
-    """A function of one argument that keeps the shape."""
-    return e.op in AS_LARGE or (e.elementwise and len(e.operands) == 1 and e.op not in PASSING)
+Of = Callable[[Edge], Numbers]
 
-
-def _matrices(e: Edge) -> bool:
-    return e.op == "matmul" and all(np.ndim(v) == 2 for v in e.operands)
+# A function of one argument that keeps the shape; a product of matrices; an operand that was
+# broadcast.
+_activation: Of = lambda e: (
+    e.op in AS_LARGE or (e.elementwise and len(e.operands) == 1 and e.op not in PASSING)
+)
+_matrices: Of = lambda e: e.op == "matmul" and all(np.ndim(v) == 2 for v in e.operands)
+_is_stretched: Of = lambda e: np.shape(e.g) != e.shape
+_count: Of = lambda e: e.right.size / max(np.size(e.g), 1)
 
 
 def _equal_axes(e: Edge) -> Sequence[tuple[int, int]]:
     """Any two axes of equal lengths of a product's other operand."""
     shape = np.shape(e.other)
     return [(i, j) for j in range(len(shape)) for i in range(j) if shape[i] == shape[j] > 1]
-
-
-def _with_turned(e: Edge, axes: tuple[int, int]) -> Numbers:
-    turned = np.swapaxes(e.other, *axes)
-    return e.rule(e.g, e.y, (turned, e.x) if e.i else (e.x, turned))
-
-
-def _count(e: Edge) -> float:
-    return float(e.right.size / max(np.size(e.g), 1))
 
 
 def _one_row(g: Numbers, row: int) -> Numbers:
@@ -72,20 +65,17 @@ AXES = 3
 CHOICES = 8  # tensors that are tried in one's place
 
 
-def _like(e: Edge, model: Numbers, known: Sequence[Numbers]) -> Sequence[Numbers]:
-    """The nearest tensors of the shape of a model, turned where that fits, but for known ones."""
-    found = [
-        each
-        for tensor in e.around
-        for each in ((tensor, tensor.T) if np.ndim(tensor) == 2 else (tensor,))
-        if np.shape(each) == np.shape(model) and not any(np.array_equal(each, k) for k in known)
-    ]
-    return found[:CHOICES]
+def _list_like(e: Edge) -> Sequence[Numbers]:
+    """The nearest tensors of the other operand's shape, or their transposes; not the operands."""
+    known = (e.x, e.other, np.transpose(e.other))
+    turned = (each for a in e.around for each in ((a, a.T) if np.ndim(a) == 2 else (a,)))
+    alike = (each for each in turned if np.shape(each) == np.shape(e.other))
+    found = (each for each in alike if not any(np.array_equal(each, k) for k in known))
+    return [*islice(found, CHOICES)]
 
 
 def _with_other(e: Edge, tensor: Numbers) -> Numbers:
-    operands = (tensor, e.x) if e.i else (e.x, tensor)
-    return e.rule(e.g, e.y, operands)
+    return e.rule(e.g, e.y, (tensor, e.x) if e.i else (e.x, tensor))
 
 
 def _other_side(e: Edge) -> Sequence[Numbers]:
@@ -100,10 +90,6 @@ def _other_side(e: Edge) -> Sequence[Numbers]:
 
 def _is_multiple(a: Numbers, b: Numbers) -> bool:
     return bool(np.allclose(np.outer(a, b), np.outer(b, a)))
-
-
-def _is_stretched(e: Edge) -> bool:
-    return bool(np.shape(e.g) != e.shape)
 
 
 def _other_axis(e: Edge) -> Numbers:
@@ -126,8 +112,8 @@ mistake("accumulate", "overwritten-not-accumulated", anywhere,
 pull("matrix-taken-as-symmetric", lambda e: e.op == "matmul" and np.ndim(e.x) == 1,
     "`{u}` meets the matrix of `{text}` from both sides, once transposed: taking twice one of them "
     "needs a symmetric matrix.",
-    (lambda e, side: side, "x @ A @ x", "2*A @ x", {"x": (3,), "A": (3, 3)}),
-    (lambda e, side: side, "x @ A @ x", "2*A.T @ x", {"x": (3,), "A": (3, 3)}),
+    (lambda e, side: side, "x @ A @ x", "2*A @ x"),
+    (lambda e, side: side, "x @ A @ x", "2*A.T @ x"),
     choices=_other_side, habit=False, hidden_by=(SYMMETRIC,))
 pull("counted-twice", lambda e: e.shared,
     "What comes back from `{text}` was added twice.",
@@ -190,7 +176,7 @@ pull("chain-factor-dropped", lambda e: e.op == "matmul" and np.shape(e.g) == e.s
     (lambda e: e.g, "sum(A @ x * V)", "V", {"x": (3, 2), "V": (3, 2)}), habit=False)
 pull("denominator-forgotten", lambda e: e.op == "divide" and e.i == 1,
     "The derivative of `{text}` by what is below is over its square: here it is not.",
-    (lambda e: -e.g * e.other, "sum(v / x)", "-v", {"x": (3,), "v": (3,)}), habit=False)
+    (lambda e: -e.g * e.other, "sum(v / x)", "-v"), habit=False)
 pull("overwritten-not-accumulated", lambda e: e.op == "matmul" and e.i == 1 and np.ndim(e.g) > 1,
     "The gradient at `{text}` adds up over all rows: here one row overwrote the others.",
     (lambda e, row: e.rule(_one_row(e.g, row), e.y, e.operands), "sum(tanh(X @ W))",
@@ -232,7 +218,8 @@ pull("transposed", lambda e: e.op == "matmul" and min(map(np.ndim, e.operands)) 
     habit=False, hidden_by=(SYMMETRIC,))
 pull("transposed", lambda e: e.op in ("matmul", "einsum") and len(e.operands) == 2,
     "On the way back through `{text}` the other operand is to be transposed.",
-    (_with_turned, "sum(A @ x * V)", "A @ V", {"x": (3, 2), "V": (3, 2)}), choices=_equal_axes,
+    (lambda e, axes: _with_other(e, np.swapaxes(e.other, *axes)), "sum(A @ x * V)", "A @ V",
+     {"x": (3, 2), "V": (3, 2)}), choices=_equal_axes,
     hidden_by=(SYMMETRIC,))
 pull("operands-swapped", lambda e: e.op in TURNABLE,
     "In the derivative of `{text}` the operands stand in each other's place.",
@@ -267,8 +254,7 @@ pull("wrong-tensor-in-derivative", lambda e: e.op in PRODUCTS and np.ndim(e.othe
     "At `{text}` another tensor of the same shape was taken for the operand that the cotangent is "
     "multiplied by.",
     (_with_other, "sum(sin(x) * exp(x))", "x*cos(x) + sin(x)*exp(x)"),
-    choices=lambda e: _like(e, e.other, (e.x, e.other, np.transpose(e.other))), rank=GENERIC,
-    habit=False)
+    choices=_list_like, rank=GENERIC, habit=False)
 pull("transposed", lambda e: e.op == "matmul" and np.ndim(e.g) == 2 and len(e.g) == len(e.g.T),
     "The cotangent that arrives at `{text}` was transposed.",
     (lambda e: e.rule(e.g.T, e.y, e.operands), "sum(A @ x * V)", "A.T @ V.T",
@@ -291,7 +277,6 @@ pull("operands-swapped", _matrices,
 ROWS = AS_LARGE | {"logsumexp"}
 MEAN = "mean(x, axis=1, keepdims=True)"
 ROOT = "sqrt(var(x, axis=1, keepdims=True) + 0.1)"
-SHAPES = {"x": (5, 3), "v": (5, 3)}
 
 
 def _example(
@@ -303,11 +288,11 @@ def _example(
     """The pull of a normalisation with something else for a part of it."""
     first, second = mean.format("v"), mean.format(f"v * {normal}")
     wrong = f"(v {signs[0]} {first} {signs[1]} {normal} * {second}) / ({below})"
-    return f"sum((x - {MEAN}) / {ROOT} * v)", {"x": wrong}, SHAPES
+    return f"sum((x - {MEAN}) / {ROOT} * v)", {"x": wrong}, {"x": (5, 3), "v": (5, 3)}
 
 
-def _normal(e: Edge) -> bool:
-    return e.op == "normalise"
+_normal: Of = lambda e: e.op == "normalise"
+_axis: Of = lambda e: e.params.get("axis", -1) % 2
 
 
 def pull_normal(
@@ -334,11 +319,6 @@ def _norm(e: Edge, *factors: float, **otherwise: Numbers) -> Numbers:
     return pull_normal(e.g, e.y, e.x, *factors, **{**e.params, **otherwise})
 
 
-def other_axes(e: Edge) -> Numbers:
-    """Every choice of axes but those that were normalised."""
-    return [c for c in subsets(np.ndim(e.y)) if c != e.params["axis"]]
-
-
 def subsets(axes: int) -> list[tuple[int, ...]]:
     """Every choice of axes, the smaller ones first."""
     return [c for k in range(1, axes + 1) for c in combinations(range(axes), k)]
@@ -353,17 +333,12 @@ def _either(factor: Numbers) -> Numbers:
 
 def _softmax_along_other(e: Edge, axis: int) -> Numbers:
     """The pull with a softmax along the wrong axis, and the sums along `axis`."""
-    weights = np.exp(e.x - np.max(e.x))
-    weights = weights / weights.sum(axis=1 - _axis(e), keepdims=True)
+    weights = TABLE["softmax"].forward(e.x, axis=1 - _axis(e))
     if e.op == "logsumexp":
         return (e.g if e.params.get("keepdims") else np.expand_dims(e.g, _axis(e))) * weights
     if e.op == "log_softmax":
         return e.g - weights * np.sum(e.g, axis=axis, keepdims=True)
     return weights * (e.g - np.sum(e.g * weights, axis=axis, keepdims=True))
-
-
-def _axis(e: Edge) -> int:
-    return int(e.params.get("axis", -1)) % 2
 
 
 def _sum_row(e: Edge, weighted: Numbers, axis: int) -> Numbers:
@@ -387,7 +362,8 @@ for _id, _times, _says, _example_of_it in (
 pull("summed-over-wrong-axis", lambda e: _normal(e) and np.ndim(e.y) > 1,
     "In the derivative of `{text}` the means go along the axis that was normalised: here along "
     "another.",
-    (lambda e, axis: _norm(e, axis=axis), *_example("mean({}, axis=0)")), choices=other_axes)
+    (lambda e, axis: _norm(e, axis=axis), *_example("mean({}, axis=0)")),
+    choices=lambda e: [c for c in subsets(np.ndim(e.y)) if c != e.params["axis"]])
 pull("wrong-tensor-in-derivative", _normal,
     "The derivative of `{text}` was divided by the variance: it is to be divided by its root.",
     (lambda e: e.right / e.params["scale"], *_example(below=f"{ROOT}**2")))
@@ -433,8 +409,9 @@ pull("chain-factor-dropped",
 # -- ops that choose, move, reduce or scale entries of a whole tensor ------------------------------
 
 
-def _spread(e: Edge) -> Numbers:
-    return TABLE["sum"].pull(0, e.g, e.y, (e.x,), e.params)
+_spread: Of = lambda e: TABLE["sum"].pull(0, e.g, e.y, (e.x,), e.params)
+_indexed: Of = lambda e: e.op == "getitem" and "index" in e.params
+_extreme: Of = lambda e: e.op in ("max", "min")
 
 
 def _assign(e: Edge) -> Numbers:
@@ -528,18 +505,18 @@ pull("mask-wrong",
     "The mask at `{text}` is the wrong way round: it lets through what did not pass.",
     (lambda e: e.g - e.right, "sum(relu(x)**2 + relu(x))", "1.0*(x <= 0)", {"x": (7,)}),
     hidden_by=(ALL_PASS,))
-pull("mask-wrong", lambda e: e.op in ("max", "min"),
+pull("mask-wrong", _extreme,
     "The gradient of `{text}` goes to every entry; only the extreme one gets it.",
     (_spread, "max(x)", "1 + 0*x", {"x": (5,)}), hidden_by=(ALL_PASS,))
-pull("repeated-index-overwritten", lambda e: e.op == "getitem" and "index" in e.params,
+pull("repeated-index-overwritten", _indexed,
     "An index occurs more than once in `{text}`: its gradients add up, here only the last one is "
     "left.",
     (_assign, "sum(x[[0, 2, 2]] * v)", "array([v[0], 0*v[0], v[2]])"))
-pull("mask-wrong", lambda e: e.op in ("max", "min"),
+pull("mask-wrong", _extreme,
     "The gradient of `{text}` went to the wrong end: to the smallest entry for a maximum, to the "
     "largest for a minimum.",
     (_to_the_other, "max(x)", "1.0*(x == min(x))", {"x": (5,)}))
-pull("mean-for-sum", lambda e: e.op == "getitem" and "index" in e.params,
+pull("mean-for-sum", _indexed,
     "An index occurs more than once in `{text}`: its gradients add up, here their mean was taken.",
     (lambda e: e.right / _uses(e), "sum(x[[0, 2, 2]] * v)",
      "array([v[0], 0*v[0], (v[1] + v[2])/2])"))
@@ -547,12 +524,12 @@ pull("wrong-index", _by_rows,
     "The gradients of `{text}` went to the first rows in turn: each belongs to the row that was "
     "chosen.",
     (_by_position, "sum(x[[0, 3, 3]] * v)", "array([v[0], v[1], v[2], 0*v[0]])", {"x": (4,)}))
-pull("wrong-index", lambda e: e.op == "getitem" and "index" in e.params and len(e.shape) > 0,
+pull("wrong-index", lambda e: _indexed(e) and len(e.shape) > 0,
     "The gradient of `{text}` was put one place beside where it belongs.",
     (lambda e, way: np.roll(e.right, way[0], way[1]), "sum(x[[0, 2, 2]] * v)",
      "array([0*v[0], v[0], 0*v[0], v[1] + v[2]])", {"x": (4,)}),
     choices=lambda e: [(by, axis) for axis in range(min(len(e.shape), 2)) for by in (1, -1)])
-pull("mask-wrong", lambda e: e.op in ("max", "min") and isinstance(e.params.get("axis"), int),
+pull("mask-wrong", lambda e: _extreme(e) and isinstance(e.params.get("axis"), int),
     "The gradient of `{text}` went to the first or the last entry each time; only the extreme one "
     "gets it.",
     (_to_an_end, "sum(max(x, axis=1) * v)", "array([[1, 0, 0]]) * v[:, None]",

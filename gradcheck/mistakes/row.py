@@ -161,19 +161,14 @@ class Mistake:
 
 
 FAMILIES = {
-    "derivative": "calculus",
-    "held": "calculus",
-    "coefficient": "calculus",
-    "constant": "calculus",
-    "read": "calculus",
-    "seed": "backprop",
-    "pull": "backprop",
-    "fit": "backprop",
-    "accumulate": "backprop",
-    "stop": "backprop",
-    "answer": "whole",
-    "type": "typing",
-    "retype": "typing",
+    verb: family
+    for family, verbs in {
+        "calculus": "derivative held coefficient constant read",
+        "backprop": "seed pull fit accumulate stop",
+        "whole": "answer",
+        "typing": "type retype",
+    }.items()
+    for verb in verbs.split()
 }
 CATALOGUE: list[Mistake] = []
 
