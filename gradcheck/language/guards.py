@@ -239,12 +239,8 @@ class Guards:
     slice = staticmethod(slice)
     same = staticmethod(lambda value: value)
     truth = staticmethod(bool)
-
-    def rank(self, value: Value) -> int:
-        return len(shape_of(value))
-
-    def count(self, value: Value) -> int:
-        return prod(shape_of(value))
+    rank = staticmethod(lambda value: len(shape_of(value)))
+    count = staticmethod(lambda value: prod(shape_of(value)))
 
     def floats(self, value: Value) -> Value:
         """`(y == label).float()`: truth values and integers as decimal numbers, others as is."""

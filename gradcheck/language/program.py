@@ -275,8 +275,6 @@ def copy_tree(node: Value) -> Value:
 
 LONGEST, DEPTH = 20_000, 100
 DEEP = f"more than {DEPTH} levels of nesting", "split it up in several assignments"
-
-
 PARSING = threading.Lock()
 
 

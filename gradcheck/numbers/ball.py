@@ -36,8 +36,6 @@ POWERS = 10**6  # the largest whole exponent that is followed
 RANGE = arb(2) ** -1022, arb(2) ** 1024  # of float64
 WHOLE = (bool, np.bool_, int, np.integer)
 _fresh = count(1).__next__
-
-
 _invert = partial(pow, exp=-1, mod=PRIME)
 RULES: dict[str, Callable[..., int]] = {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,

@@ -20,7 +20,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.opinions.floats.blackbox import on_entry
-from gradcheck.opinions.floats.richardson import evaluate_finite
+from gradcheck.opinions.floats.scan import evaluate_finite
 from gradcheck.opinions.opinion import Case, Slope
 from gradcheck.plots.graph import NothingToDraw, format_number
 from gradcheck.training import Output, Reference

@@ -28,7 +28,6 @@ from math import prod
 
 import numpy as np
 
-from gradcheck.documents.document import locate_node
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import watching
 from gradcheck.engine.tensor import unwrap
@@ -71,6 +70,7 @@ SMALL = 4  # entries: programs that are looked at long enough to find rare paths
 EXPLORED = {True: 60, False: 16}
 NEARBY = 8
 DENOMINATOR = 2**61 - 1  # of numbers that are no decimals, nor near one
+VALUELESS = "the program ends without a value", "let the last line be an expression: the value"
 LARGE = 2_000
 """Entries of all inputs beyond which no path is asked for: it is too long to be told apart."""
 
@@ -92,7 +92,7 @@ def draw_given_point(problem: Problem) -> Point:
         if look(problem, point) is not None:
             return point
     if problem.value_on("float", point) is None:
-        raise without_value(problem)
+        raise problem.refuse(*VALUELESS)
     why = reverse(problem.case(point), samples=1).abstains.removeprefix("TextError: ")
     raise GradcheckError(
         f"no draw of {', '.join(i.name for i in drawn)} gives a finite gradient"
@@ -245,10 +245,10 @@ def check_value(problem: Problem, point: Point) -> None:
     with watching(disturb=look):
         value = unwrap(problem.value_on("tensor", own))
     if value is None:
-        raise without_value(problem)
+        raise problem.refuse(*VALUELESS)
     if isinstance(value, str | bytes | dict | set):
         words = f"the value is of the type {type(value).__name__}, not a number or an array of them"
-        raise _make_refusal(problem, words, LAST)
+        raise problem.refuse(words, VALUELESS[1])
     _check_shape(problem, np.shape(value))
     if not np.all(np.isfinite(np.asarray(value, dtype=np.float64))):
         row, span = lost[0] if lost else (None, None)
@@ -258,7 +258,7 @@ def check_value(problem: Problem, point: Point) -> None:
         if isinstance(domain, Interval) and domain != Interval(-np.inf, np.inf):
             cure = f"choose inputs that keep its argument between {domain.low:g} and"
             cure += f" {domain.high:g}"
-        raise _make_refusal(problem, words, cure, span or (0, 1))
+        raise problem.refuse(words, cure, span or (0, 1))
 
 
 def _check_shape(problem: Problem, shape: tuple[int, ...]) -> None:
@@ -275,28 +275,7 @@ def _check_shape(problem: Problem, shape: tuple[int, ...]) -> None:
             cure = "write sum(...) around it, or ask for one entry"
         elif problem.order == 1:
             cure += "; `jacobian: true` asks for all of them"
-        raise _make_refusal(problem, words, cure)
-
-
-LAST = "let the last line be an expression: the value"
-
-
-def without_value(problem: Problem) -> TextError:
-    """That the program's last line has no value."""
-    return _make_refusal(problem, "the program ends without a value", LAST)
-
-
-def _make_refusal(
-    problem: Problem, words: str, cure: str, span: tuple[int, int] | None = None
-) -> TextError:
-    """A complaint at a span of the program's text, or at its last line."""
-    passage, where = problem.program.passage, locate_node(problem.program.tree.body[-1])
-    if span is not None:
-        line = passage.source.count("\n", 0, span[0]) + 1
-        text, first = passage.lines[line - 1], passage.starts[line - 1]
-        left, right = (len(text[: place - first].encode()) for place in span)
-        where = (line, line, left, right)
-    return TextError([passage.complaint(words, cure, where)])
+        raise problem.refuse(words, cure)
 
 
 # -- a problem for every student -------------------------------------------------------------------

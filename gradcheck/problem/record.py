@@ -207,15 +207,22 @@ class Problem:
         try:
             return KINDS[kind].function("Tensor")(value) if several else value
         except (TypeError, ValueError):
-            words, where = "the values make no array", locate_node(self.program.tree.body[-1])
-            complaint = self.program.passage.complaint(words, "end with one: `[0]`", where)
-            raise TextError([complaint]) from None
+            raise self.refuse("the values make no array", "end with one: `[0]`") from None
 
     def outcome_on(self, kind: str, inputs: Params) -> RunOutcome:
-        number_kind = KINDS[kind]
         own = {name: _as_kind(kind, inputs[name]) for name in self.inputs} | self.places
         budget = replace(FLOATS if kind in ("tensor", "float") else EXACT, steps=self.patience)
-        return run(self.program, own, number_kind, budget)
+        return run(self.program, own, KINDS[kind], budget)
+
+    def refuse(self, words: str, cure: str, span: tuple[int, int] | None = None) -> TextError:
+        """A complaint at a span of the program's text, or at its last line."""
+        passage, where = self.program.passage, locate_node(self.program.tree.body[-1])
+        if span is not None:
+            line = passage.source.count("\n", 0, span[0]) + 1
+            text, first = passage.lines[line - 1], passage.starts[line - 1]
+            left, right = (len(text[: place - first].encode()) for place in span)
+            where = (line, line, left, right)
+        return TextError([passage.complaint(words, cure, where)])
 
     @cached_property
     def places(self) -> dict[str, Value]:
@@ -243,10 +250,9 @@ class Problem:
         nodes = ast.walk(self.program.tree)
         if len(given) < len(self.inputs) or not any(isinstance(n, ENDLESS) for n in nodes):
             return FLOATS.steps
-        kind = KINDS["float"]
         own = {name: _as_kind("float", value) for name, value in given.items()}
         try:
-            used = run(self.program, own, kind, FLOATS).steps
+            used = run(self.program, own, KINDS["float"], FLOATS).steps
         except GradcheckError:
             return FLOATS.steps
         return min(FLOATS.steps, max(LEAST, LONGER * used))

@@ -125,9 +125,7 @@ def consult_few(
     ]
     along = draw_directions(cases[0], limits.SPARED)
     expected = [_expect(o, along) for o in found]
-    seen: list[Opinion | None] = [None] * len(cases)
-    if any(expected):
-        seen = look_along(cases, along, expected, value)
+    seen = look_along(cases, along, expected, value) if any(expected) else [None] * len(cases)
     asked = zip(cases, found, seen, expected, strict=True)
     return [_settle(case, claimed, along, o, known, e) for case, o, known, e in asked]
 

@@ -76,12 +76,10 @@ class JudgedPass:
 
     @property
     def label(self) -> str:
-        """What the pass is called, counted as a reader does."""
         return f"backward call {self.call.number + 1}"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The variables that it is differentiated by."""
         return () if self.case is None else self.case.wrt
 
     @cached_property

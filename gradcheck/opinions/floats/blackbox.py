@@ -16,8 +16,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.opinions import limits, opinion
-from gradcheck.opinions.floats.richardson import Function, evaluate_finite
-from gradcheck.opinions.floats.scan import Scanned, scan
+from gradcheck.opinions.floats.scan import Function, Scanned, evaluate_finite, scan
 from gradcheck.opinions.opinion import Case, Directions, Estimate, NotScalar, Opinion, Slope
 from gradcheck.values import Array, Numbers, Params, Routine
 
