@@ -277,6 +277,14 @@ def _make_comparison(name: str) -> Routine:
     return lambda x, y: name == "ne" if y is None and alone else plain(x, y)
 
 
+def _scatter(self: Tensor, dim: int, index: Value, src: Value) -> Tensor:
+    places = list(np.indices(index.shape))
+    places[dim] = unwrap(index)
+    whole = isinstance(src, Tensor)
+    self[tuple(places)] = src[tuple(map(slice, index.shape))] if whole else float(src)
+    return self
+
+
 ASKED = """argmax argmin any all bincount count_nonzero isnan isinf isfinite isclose
 logical_and logical_or logical_not unique"""
 BOTH: Params = {
@@ -291,6 +299,7 @@ BOTH: Params = {
     "multinomial": draw_multinomial,
     "masked_select": lambda x, mask: x[mask],
     "nonzero": lambda x: box(np.argwhere(unwrap(x))),
+    "scatter": lambda x, *where, **how: _scatter(x.clone(), *where, **how),
     "where": _choose,
     "transpose": lambda x, *dims, dim0=0, dim1=1: x.swapaxes(*(dims or (dim0, dim1))),
 }
@@ -376,14 +385,6 @@ def _make_filler(draw: Routine) -> Routine:
     return fill
 
 
-def _scatter(self: Tensor, dim: int, index: Value, src: Value) -> Tensor:
-    places = list(np.indices(index.shape))
-    places[dim] = unwrap(index)
-    whole = isinstance(src, Tensor)
-    self[tuple(places)] = src[tuple(map(slice, index.shape))] if whole else float(src)
-    return self
-
-
 METHODS: Params = {
     **BOTH,
     **{f"__{name}__": _make_comparison(name) for name in COMPARISONS},
@@ -406,7 +407,6 @@ METHODS: Params = {
     "nelement": lambda self: self.numel(),
     "normal_": _make_filler(lambda rng, shape, mean=0.0, std=1.0: rng.normal(mean, std, shape)),
     "repeat": lambda self, *sizes: TABLE["tile"](self, tuple(np.ravel(sizes).tolist())),
-    "scatter": lambda self, *where, **how: _scatter(self.clone(), *where, **how),
     "scatter_": _scatter,
     "storage": lambda self: self.detach().ravel(),
     "to": _to,
