@@ -357,7 +357,7 @@ def find_assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
     return frozenset(names)
 
 
-def list_targets(node: ast.expr) -> frozenset[str]:
+def list_targets(node: ast.AST) -> frozenset[str]:
     stored = (each for each in ast.walk(node) if isinstance(each, ast.Name))
     return frozenset(each.id for each in stored if isinstance(each.ctx, ast.Store))
 

@@ -126,7 +126,7 @@ def _find_steepest(verdict: Verdict, part: str) -> tuple[int, ...]:
     if sizes.size == 0:
         raise NothingToDraw("there are no entries")
     known = np.where(np.isfinite(sizes), sizes, -1.0)
-    return tuple(int(k) for k in np.unravel_index(np.argmax(known), known.shape))
+    return tuple(map(int, np.unravel_index(np.argmax(known), known.shape)))
 
 
 def _find_sides(verdict: Verdict, part: str, index: tuple[int, ...]) -> dict[str, arb]:

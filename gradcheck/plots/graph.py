@@ -150,6 +150,10 @@ def list_lines(graph: Graph, vertex: Vertex) -> list[str]:
     return [*found, describe_value(gradient, vertex.gradient)] if graph.solved else found
 
 
+def list_all_lines(graph: Graph, vertex: Vertex) -> list[str]:
+    return [*heading_lines(vertex), *list_lines(graph, vertex)]
+
+
 def describe_value(name: str, value: Array | None) -> str:
     """`value 3`; `value (2×3) [1, 0.5, …]` with as many entries as there is room for."""
     if value is None:
@@ -193,7 +197,7 @@ def write_dot(graph: Graph) -> str:
         '  edge [fontname="monospace", fontsize="10"];',
     ]
     for vertex in graph.vertices:
-        label = quote([*heading_lines(vertex), *list_lines(graph, vertex)])
+        label = quote(list_all_lines(graph, vertex))
         look = ("filled", "#fdebd0") if vertex.leaf else ("rounded,filled", "#e3eef7")
         width = ', penwidth="2"' if vertex is graph.vertices[-1] else ""
         style = 'style="{}", fillcolor="{}"'.format(*look)
@@ -236,6 +240,8 @@ rect { stroke-width: 1.2; }
 
 Place = str | tuple[str, int]
 """What takes room in a level: a node, or the lane of one on its way down to where it is used."""
+Spot = tuple[float, float, float]
+"""Where a place is: the middle across, top and bottom of its level."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,7 +326,7 @@ def render_graph_file(graph: Graph) -> str:
 
 
 def _describe(graph: Graph) -> str:
-    nodes = ["; ".join([*heading_lines(v), *list_lines(graph, v)]) for v in graph.vertices]
+    nodes = ["; ".join(list_all_lines(graph, vertex)) for vertex in graph.vertices]
     return escape(". ".join([graph.heading, *nodes]))
 
 
@@ -331,30 +337,28 @@ def _draw(graph: Graph) -> tuple[str, float, float]:
     """
     sizes = {vertex.key: _measure(graph, vertex) for vertex in graph.vertices}
     layout = lay_out(graph, {key: wide for key, (wide, _) in sizes.items()}, PAGE - 2 * MARGIN)
-    told = [graph.heading, *textwrap.wrap(" ".join(list_remarks(graph)), LETTERS)]
-    told = told if graph.heading else []
+    remarks = textwrap.wrap(" ".join(list_remarks(graph)), LETTERS)
+    told = [graph.heading, *remarks] if graph.heading else []
     width = max([layout.width, *(len(line) * HEAD_LETTER for line in told)]) + 2 * MARGIN
     body, top = list[str](), MARGIN
     for line in told:
         body.append(_draw_text(MARGIN, top + HEAD / 2, line, "note" if body else "head", "start"))
         top += HEAD
-    middle = {p: (width - layout.width) / 2 + x for p, x in layout.across.items()}
-    bands = []
+    spots, left = dict[Place, Spot](), (width - layout.width) / 2
     for places in layout.levels:
         height = max((sizes[p][1] for p in places if isinstance(p, str)), default=0.0)
-        bands.append((top, top + height))
+        spots |= {p: (left + layout.across[p], top, top + height) for p in places}
         top += height + DOWN
-    body += _draw_edges(graph, layout, middle, bands, sizes)
     for vertex in graph.vertices:
-        wide, high = sizes[vertex.key]
-        corner = middle[vertex.key] - wide / 2, bands[layout.level[vertex.key]][0]
-        body += _draw_box(graph, vertex, corner, (wide, high))
+        body += _draw_edges(graph, vertex, layout.level, spots, sizes)
+    for vertex in graph.vertices:
+        body += _draw_box(graph, vertex, spots[vertex.key], *sizes[vertex.key])
     return "".join(body), width, top - DOWN + MARGIN
 
 
 def _measure(graph: Graph, vertex: Vertex) -> tuple[float, float]:
     """Room for every line, and for what stands side by side above the box."""
-    lines = [*heading_lines(vertex), *list_lines(graph, vertex)]
+    lines = list_all_lines(graph, vertex)
     coming = [len(label_of(graph, edge)) for edge in graph.edges if edge.end == vertex.key]
     abreast = len(coming) * (max(coming, default=0) + 1)
     return max(abreast, *map(len, lines)) * LETTER + 2 * PAD, len(lines) * LINE + 2 * PAD
@@ -362,46 +366,44 @@ def _measure(graph: Graph, vertex: Vertex) -> tuple[float, float]:
 
 def _draw_edges(
     graph: Graph,
-    layout: Layout,
-    middle: Mapping[Place, float],
-    bands: Sequence[tuple[float, float]],
+    vertex: Vertex,
+    level: Mapping[Place, int],
+    spots: Mapping[Place, Spot],
     sizes: Mapping[str, tuple[float, float]],
 ) -> Iterator[str]:
-    """Every edge with its arrow and factor, from the left to the right as they come."""
-    for vertex in graph.vertices:
-        coming = [(find_stops(layout.level, e), e) for e in graph.edges if e.end == vertex.key]
-        coming.sort(key=lambda each: middle[each[0][-2]])
-        wide, y = sizes[vertex.key][0], bands[layout.level[vertex.key]][0]
-        for k, (stops, edge) in enumerate(coming):
-            x = middle[vertex.key] + wide * ((k + 0.5) / len(coming) - 0.5)
-            at = bands[layout.level[edge.start]][0] + sizes[edge.start][1]
-            line = [f"M{middle[edge.start]:.1f} {at:.1f}"]
-            for upper, lower in pairwise(stops):
-                start, end = bands[layout.level[upper]][1], bands[layout.level[lower]][0]
-                to = (x, end - ARROW) if lower == vertex.key else (middle[lower], end)
-                half = (start + to[1]) / 2
-                line.append(f"L{middle[upper]:.1f} {start:.1f} C{middle[upper]:.1f} {half:.1f}")
-                line.append(f"{to[0]:.1f} {half:.1f} {to[0]:.1f} {to[1]:.1f}")
-            yield f'<path class="edge" d="{" ".join(line)}"/>'
-            tip = ((x, y), (x - ARROW / 2, y - ARROW), (x + ARROW / 2, y - ARROW))
-            yield f'<polygon class="tip" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in tip)}"/>'
-            if words := label_of(graph, edge):
-                yield _draw_text(x, y - ARROW - 8, words, "factor")
+    """Every edge to a node with its arrow and factor, from the left to the right as they come."""
+    coming = [(find_stops(level, e), e) for e in graph.edges if e.end == vertex.key]
+    coming.sort(key=lambda each: spots[each[0][-2]][0])
+    (middle, y, _), wide = spots[vertex.key], sizes[vertex.key][0]
+    for k, (stops, edge) in enumerate(coming):
+        x = middle + wide * ((k + 0.5) / len(coming) - 0.5)
+        start, high, _ = spots[edge.start]
+        line = [f"M{start:.1f} {high + sizes[edge.start][1]:.1f}"]
+        for upper, lower in pairwise(stops):
+            (a, _, above), (b, below, _) = spots[upper], spots[lower]
+            b, below = (x, below - ARROW) if lower == vertex.key else (b, below)
+            half = (above + below) / 2
+            line.append(f"L{a:.1f} {above:.1f} C{a:.1f} {half:.1f}")
+            line.append(f"{b:.1f} {half:.1f} {b:.1f} {below:.1f}")
+        yield f'<path class="edge" d="{" ".join(line)}"/>'
+        tip = ((x, y), (x - ARROW / 2, y - ARROW), (x + ARROW / 2, y - ARROW))
+        yield f'<polygon class="tip" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in tip)}"/>'
+        if words := label_of(graph, edge):
+            yield _draw_text(x, y - ARROW - 8, words, "factor")
 
 
 def _draw_box(
-    graph: Graph, vertex: Vertex, corner: tuple[float, float], size: tuple[float, float]
+    graph: Graph, vertex: Vertex, spot: Spot, width: float, height: float
 ) -> Iterator[str]:
     """A leaf with corners, a node without; the value's frame is thick."""
     kinds = "leaf" if vertex.leaf else "node value" if vertex is graph.vertices[-1] else "node"
-    (x, y), (width, height) = corner, size
-    place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+    x, y, _ = spot
+    place = f'x="{x - width / 2:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
     rounded = "" if vertex.leaf else f' rx="{ROUND}"'
     yield f'<rect class="{kinds}" {place}{rounded}/>'
-    bold = heading_lines(vertex)
-    for k, line in enumerate([*bold, *list_lines(graph, vertex)]):
-        kind = "name" if k < len(bold) else "said"
-        yield _draw_text(x + width / 2, y + PAD + (k + 0.5) * LINE, line, kind)
+    bold = len(heading_lines(vertex))
+    for k, line in enumerate(list_all_lines(graph, vertex)):
+        yield _draw_text(x, y + PAD + (k + 0.5) * LINE, line, "name" if k < bold else "said")
 
 
 def _draw_text(x: float, y: float, words: str, kind: str, anchor: str = "middle") -> str:

@@ -2,7 +2,6 @@
 
 import math
 import pickle
-from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial, wraps
 from types import ModuleType
@@ -22,7 +21,7 @@ from gradcheck.ops.arithmetic import COMPARISONS
 from gradcheck.ops.pytorch import find_pytorchs
 from gradcheck.ops.row import respell
 from gradcheck.ops.shapes import as_tuple, meshgrid
-from gradcheck.values import FLOAT, Array, Params, Routine, Value
+from gradcheck.values import FLOAT, Params, Routine, Value
 
 KINDS = {
     "float64": "float float32 float64 double float16 half bfloat16",
@@ -230,22 +229,13 @@ def _make_spread(name: str) -> Routine:
 
 def _choose(condition: Value, *sides: Value) -> Value:
     """`torch.where(x > 0, x, y)`; without values where the condition holds, axis by axis."""
-    places = () if sides else map(box, np.nonzero(unwrap(condition)))
-    return TABLE["where"](condition, *sides) if sides else tuple(places)
+    if sides:
+        return TABLE["where"](condition, *sides)
+    return tuple(map(box, np.nonzero(unwrap(condition))))
 
 
 def _list_triangle(places: Routine, row: int, col: int, offset: int = 0, **silent: Value) -> Tensor:
     return plain_tensor(np.stack(places(row, offset, col)))
-
-
-def _measure_slope(func: Routine, given: Sequence[Value], k: int, step: Array) -> Value:
-    """A central difference of an argument along a step."""
-    ends = (
-        func(*(Tensor(unwrap(x) + h * step) if i == k else x for i, x in enumerate(given)))
-        for h in (1, -1)
-    )
-    above, below = map(unwrap, ends)
-    return (above - below) / (2 * np.max(step))
 
 
 def compare_slopes(
@@ -261,7 +251,9 @@ def compare_slopes(
         for place in np.ndindex(x.shape) if isinstance(x, Tensor) and x.requires_grad else ():
             step = np.zeros(x.shape)
             step[place] = eps
-            due, came = _measure_slope(func, given, k, step), unwrap(slopes[k])[(..., *place)]
+            moved = (Tensor(unwrap(x) + each) for each in (step, -step))
+            above, below = (unwrap(func(*given[:k], each, *given[k + 1 :])) for each in moved)
+            due, came = (above - below) / (2 * eps), unwrap(slopes[k])[(..., *place)]
             if not np.allclose(came, due, rtol, atol):
                 raise RuntimeError(
                     f"Jacobian mismatch for output 0 with respect to input {k},\n"

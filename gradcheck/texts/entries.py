@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count as numbers_from
+from itertools import zip_longest
 from math import prod
 
 import sympy
@@ -42,9 +43,8 @@ class AxisLength(int):
         made.text = text
         return made
 
-
-def length_text(n: int) -> str:
-    return n.text if isinstance(n, AxisLength) else str(n)
+    def __str__(self) -> str:
+        return self.text
 
 
 class Letter(sympy.Symbol):  # type: ignore[misc]
@@ -77,7 +77,7 @@ class Named(sympy.Symbol):  # type: ignore[misc]
         return made
 
     def _hashable_content(self) -> tuple[object, ...]:
-        lengths = tuple(map(length_text, self.shape))
+        lengths = tuple(map(str, self.shape))
         return self.name, str((self.shape, lengths, self.symmetric, self.whole))
 
 
@@ -126,18 +126,13 @@ def letters(expr: Value) -> frozenset[Letter]:
 
 def broadcast(*shapes: Shape) -> Shape:
     """NumPy's rule, keeping what sizes are called."""
-    width = max(map(len, shapes), default=0)
-    padded = [(1,) * (width - len(s)) + tuple(s) for s in shapes]
-    axes = zip(*padded, strict=True)
-    return tuple(max(axis, key=lambda n: (n != 1, isinstance(n, AxisLength))) for axis in axes)
+    axes = zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)
+    found = (max(axis, key=lambda n: (n != 1, isinstance(n, AxisLength))) for axis in axes)
+    return tuple(found)[::-1]
 
 
-def _join(combine: Callable[[Value, Value], Value]) -> Callable[["Form", Value], "Form"]:
-    def joined(self: "Form", other: Value) -> "Form":
-        other = other if isinstance(other, Form) else Form(sympy.sympify(other, strict=True))
-        return Form(combine(self.expr, other.expr), broadcast(self.shape, other.shape))
-
-    return joined
+def _join(combine: Callable[[Value, Value], Value]) -> Callable[["Form", "Form"], "Form"]:
+    return lambda a, b: Form(combine(a.expr, b.expr), broadcast(a.shape, b.shape))
 
 
 @dataclass(frozen=True)
@@ -183,12 +178,12 @@ def leaf(text: str, shape: Sequence[int] = (), **more: Value) -> Form:
 
 
 def size(n: int) -> Value:
-    return Named(n.text) if isinstance(n, AxisLength) else sympy.Integer(int(n))
+    return Named(str(n)) if isinstance(n, AxisLength) else sympy.Integer(int(n))
 
 
 def delta(n: int, one: Value, other: Value) -> Value:
     """Entries of the unit matrix: one where two places are the same."""
-    return ArrayEntry(Named(f"eye({length_text(n)})", (n, n), symmetric=True), one, other)
+    return ArrayEntry(Named(f"eye({n})", (n, n), symmetric=True), one, other)
 
 
 def is_symmetric(form: Form) -> bool:
@@ -299,7 +294,7 @@ def _sum_product(term: Value, sizes: dict[Letter, Value]) -> Value:
         while more := [f for f in factors if letters(f) & names]:
             part += more
             factors = [f for f in factors if f not in more]
-            names |= {name for f in more for name in letters(f) if name in bound}
+            names = names.union(*(letters(f) & bound.keys() for f in more))
         own = {b: bound.pop(b) for b in names}
         count *= _rename_bound(sympy.Mul(*part), own) if part else sympy.Mul(*own.values())
     return count * sympy.Mul(*factors)

@@ -20,7 +20,7 @@ from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget, check_program, locate_running
 from gradcheck.language.kinds import FORMULAS, KINDS, VOCABULARY
 from gradcheck.language.program import RunOutcome, run
-from gradcheck.opinions.opinion import Estimate, NotScalar, estimate
+from gradcheck.opinions.opinion import Estimate, estimate
 from gradcheck.opinions.tape import Tape, record
 from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.draw import draw_given_point
@@ -40,7 +40,6 @@ from gradcheck.texts.entries import (
     factor_terms,
     is_symmetric,
     leaf,
-    length_text,
     letter,
     letters,
     number,
@@ -153,7 +152,7 @@ class Writing:
         whole = None
         for axis in range(len(found.shape)):  # of what is divided by its sum, or centred
             with suppress(*FAULTS):
-                total = add_up(found, [axis]).expr
+                total = add_up(found, axis).expr
                 whole = whole or ((axis, total) if total.is_number else None)
         made = leaf(name, found.shape, symmetric=is_symmetric(found), whole=whole)
         if not found.expr.is_Add and not found.expr.is_number:
@@ -217,38 +216,37 @@ class Writing:
 
     def gradients(self, *, by_name: bool = False) -> dict[str, Form]:
         """By inputs and named values; or each by those nearer to the end, `cotangent_of_H`."""
-        found: dict[str, Form] = {}
-        done: dict[Step, Form] = {}
+        tape, found, done = self.run.tape, dict[str, Form](), dict[Step, Form]()
 
         def arrive(step: Step, g: Form) -> Form:
             if step not in done:
-                name = "" if step is self.run.tape.root else self.named.get(step, "")
+                name = "" if step is tape.root else self.named.get(step, "")
                 done[step] = g = self._with_names(g)
                 if name and g.expr is not None:
                     found[name] = g
                     done[step] = leaf(PREFIX + name, g.shape) if by_name else g
             return done[step]
 
+        def measure(step: Step | None) -> Shape:
+            return () if step is None else self.forms[step].shape
+
         def pull(node: Node, i: int, g: Form, y: Value, operands: tuple[Value, ...]) -> Form:
             def make() -> Form:
                 at = PullSite(i, arrive(node, g), self.forms[node])
                 return pull_form(at, node, self.operands(node))
 
-            wide = node if node.op.elementwise else node.edges[i]
-            return self.attempt(self.forms[wide].shape if wide else (), make)
+            return self.attempt(measure(node if node.op.elementwise else node.edges[i]), make)
 
         def fit(node: Node, i: int, g: Form) -> Form:
-            shape = next(self.forms[e].shape for e in node.edges[i : i + 1] if e)
-            return self.attempt(shape, fit_form, g, shape)
+            return self.attempt(shape := measure(node.edges[i]), fit_form, g, shape)
 
         def accumulate(step: Step, held: Form, g: Form) -> Form:
             return self.attempt(g.shape, operator.add, held, g)
 
-        shape = self.forms[self.run.tape.root].shape
-        weighted = self.run.problem.cotangent is not None
+        weighted, shape = self.run.problem.cotangent is not None, measure(tape.root)
         start = leaf(COTANGENT, shape) if weighted else number(1, shape)
-        landed = self.run.tape.back(Verbs(lambda step, g: start, pull, fit, accumulate))
-        for name, each in self.run.tape.leaves.items():
+        landed = tape.back(Verbs(lambda step, g: start, pull, fit, accumulate))
+        for name, each in tape.leaves.items():
             g = self.attempt((), self._with_names, landed.get(each._step(), Form(None)))
             found |= {name: g} if g.expr is not None else {}
         return found
@@ -282,7 +280,7 @@ class Writing:
     def _with_sizes(self, expr: Value, order: tuple[Value, ...]) -> str:
         """The text, with `Y.size` for the product of the sizes of Y."""
         plain = expr
-        lengths = {length_text(n): n for f in self.forms.values() for n in f.shape}
+        lengths = {str(n): n for f in self.forms.values() for n in f.shape}
         for form in reversed(self.forms.values()):
             if isinstance(form.expr, ArrayEntry) and len(form.shape) > 1:
                 left = {a: lengths[a.name] for a in expr.atoms(Named) if a.name in lengths}
@@ -381,7 +379,7 @@ def _trust(
             here = record_run(problem, point)
             there = lengthen_run(here)
             texts = write_texts(here)
-    except (*FAULTS, NotScalar):
+    except FAULTS:
         return {}, None
     texts = {n: t for n, t in texts.items() if n in judged and len(t) <= LONGEST}
     texts = {n: t for n, t in texts.items() if gives(t, here.values, judged[n])}
@@ -410,7 +408,7 @@ def lengthen_run(here: RecordedRun) -> RecordedRun | None:
     lengths = sorted({n for e in drawn.values() for n in e.shape if n > 1} - fixed)
     for some in [lengths, *([n] for n in lengths), []]:
         longer = {n: n + 1 + k for k, n in enumerate(some)}
-        with suppress(*FAULTS, NotScalar):
+        with suppress(*FAULTS):
             sized = {
                 name: replace(e, shape=tuple(longer.get(n, n) for n in e.shape))
                 for name, e in drawn.items()
@@ -436,15 +434,11 @@ def compute_gradients(run: RecordedRun) -> dict[str, Array]:
 
 
 def _move_beside(here: RecordedRun) -> Point:
-    rng = np.random.default_rng(here.problem.seed)
-    found = {}
-    for name, given in here.tape.case.inputs.items():
-        moved = np.array(given, dtype=object)
-        if here.problem.inputs[name].varies:
-            steps = rng.integers(1, 100, moved.shape)
-            moved = moved + np.vectorize(lambda k: Fraction(int(k), 10_000), otypes=[object])(steps)
-        found[name] = np.array(moved, dtype=object)
-    return found
+    rng, inputs = np.random.default_rng(here.problem.seed), here.problem.inputs
+    return {
+        name: value + 0.01 * inputs[name].varies * rng.uniform(0.01, 1.0, value.shape)
+        for name, value in here.tape.case.floats().items()
+    }
 
 
 def evaluate_text(text: str, names: Params) -> Array | None:

@@ -44,10 +44,6 @@ class Spelling:
     function: Callable[[str], str]
     plain: Callable[[str], str]
 
-    def say(self, sign: str, *parts: str) -> str:
-        """A sign as it is spelled, around its parts."""
-        return self.signs.get(sign, sign).format(*parts)
-
 
 UNICODE = Spelling(
     {
@@ -119,9 +115,13 @@ class Notation:
     def tex(self) -> bool:
         return self.spelling is not UNICODE
 
+    def say(self, sign: str, *parts: str) -> str:
+        """A sign as it is spelled, around its parts."""
+        return self.spelling.signs.get(sign, sign).format(*parts)
+
     def of(self, tree: ast.expr) -> Written:
         """A tree, and how tightly its text binds."""
-        say = self.spelling.say
+        say = self.say
         match tree:
             case ast.Name(name):
                 return self.name(name), ATOM
@@ -158,16 +158,16 @@ class Notation:
 
     def _in(self, tree: ast.expr, binding: int) -> str:
         text, own = self.of(tree)
-        return text if own >= binding else self.spelling.say("()", text)
+        return text if own >= binding else self.say("()", text)
 
     def _compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
-        sign = self.spelling.say(COMPARED[type(op)])
+        sign = self.say(COMPARED[type(op)])
         return f"{self._in(left, SUM)} {sign} {self._in(right, SUM)}"
 
     def _before_index(self, inner: ast.expr) -> str:
         match inner:
             case ast.Compare(left, [op], [right]) if type(op) in COMPARED:
-                return self.spelling.say("()", self._compare(left, op, right))
+                return self.say("()", self._compare(left, op, right))
         return self._in(inner, ATOM)
 
     # -- products ----------------------------------------------------------------------------------
@@ -180,18 +180,18 @@ class Notation:
             case [ast.BinOp(left, ast.MatMult(), right)], []:
                 return self._product(left, right), PRODUCT
             case [ast.BinOp(ast.Name(end), ast.Div(), ast.Name(by))], []:
-                slope = self.spelling.say("d", self.name(end[1:]), self.name(by[1:]))
+                slope = self.say("d", self.name(end[1:]), self.name(by[1:]))
                 return slope, POWER if self.tex else PRODUCT
         if not arrays and not dividing:
             return self._over(numbers, under)
         body, binding = self._entrywise(arrays, dividing)
         if not numbers and not under:
             return body, binding
-        body = body if binding >= PRODUCT else self.spelling.say("()", body)
+        body = body if binding >= PRODUCT else self.say("()", body)
         if not numbers:
             return f"{body}/{self._below(under)}", PRODUCT
         plain = len(numbers) == 1 and isinstance(numbers[0], ast.Constant) and not under
-        gap = (" " if body[0] == "(" else "") if plain else f" {self.spelling.say('·')} "
+        gap = (" " if body[0] == "(" else "") if plain else f" {self.say('·')} "
         return self._over(numbers, under)[0] + gap + body, PRODUCT
 
     def _by_rank(self, given: list[ast.expr]) -> tuple[list[ast.expr], list[ast.expr]]:
@@ -205,11 +205,11 @@ class Notation:
         if not below:
             return top, self.of(above[0])[1] if len(above) == 1 else PRODUCT
         bottom = self._row(below, 0) if self.tex else self._below(below)
-        return self.spelling.say("/", top, bottom), POWER if self.tex else PRODUCT
+        return self.say("/", top, bottom), POWER if self.tex else PRODUCT
 
     def _below(self, below: list[ast.expr]) -> str:
         if len(below) > 1:
-            return self.spelling.say("()", self._row(below, PRODUCT))
+            return self.say("()", self._row(below, PRODUCT))
         return self._in(below[0], POWER)
 
     def _row(self, numbers: list[ast.expr], binding: int) -> str:
@@ -217,24 +217,24 @@ class Notation:
             return self._in(numbers[0], binding)
         first, *others = (self._in(n, POWER) for n in numbers)
         for text in others:
-            gap = "" if first[-1].isdigit() else self.spelling.say("numbers")
-            first += (f" {self.spelling.say('·')} " if text[0].isdigit() else gap) + text
+            gap = "" if first[-1].isdigit() else self.say("numbers")
+            first += (f" {self.say('·')} " if text[0].isdigit() else gap) + text
         return first
 
     def _entrywise(self, above: list[ast.expr], below: list[ast.expr]) -> Written:
         if not below and len(above) == 1:
             return self.of(above[0])
-        sign = f" {self.spelling.say('⊙')} "
+        sign = f" {self.say('⊙')} "
         top, bottom = (sign.join(self._in(f, POWER) for f in side) for side in (above, below))
         if not below:
             return top, ENTRYWISE
         if len(above) < 2:
             top = self._in(above[0], 0 if self.tex else PRODUCT) if above else "1"
         sides = [
-            self.spelling.say("()", text) if len(side) > 1 and not self.tex else text
+            self.say("()", text) if len(side) > 1 and not self.tex else text
             for text, side in ((top, above), (bottom, below))
         ]
-        return self.spelling.say("/", *sides), POWER if self.tex else PRODUCT
+        return self.say("/", *sides), POWER if self.tex else PRODUCT
 
     def _product(self, left: ast.expr, right: ast.expr) -> str:
         a, b = rank(left, self.axes), rank(right, self.axes)
@@ -261,21 +261,21 @@ class Notation:
 
     def _call(self, name: str, args: list[ast.expr], words: list[ast.keyword]) -> Written:
         """Keywords are said as NumPy has them, but for rows that are kept as a column."""
-        spelling, said = self.spelling, [ast.unparse(word) for word in words]
+        spelling, said = self.spelling, list(map(ast.unparse, words))
         match name, args, said:
             case "inv", [matrix], []:
-                return spelling.say("inv", self._in(matrix, ATOM)), POWER
+                return self.say("inv", self._in(matrix, ATOM)), POWER
             case "outer", [a, b], []:
                 return f"{self._in(a, POWER)} {self._transpose(b)}", PRODUCT
             case "trace", [matrix], []:
-                return "tr" + spelling.say("()", self.of(matrix)[0]), POWER
+                return "tr" + self.say("()", self.of(matrix)[0]), POWER
             case "norm" | "abs" | "absolute", [inner], []:
-                return spelling.say(name[:4].replace("abso", "abs"), self.of(inner)[0]), ATOM
+                return self.say(name[:4].replace("abso", "abs"), self.of(inner)[0]), ATOM
             case "sqrt", [inner], []:
-                return spelling.say("sqrt", self._in(inner, 0 if self.tex else ATOM)), POWER
+                return self.say("sqrt", self._in(inner, 0 if self.tex else ATOM)), POWER
         inside = [self.of(arg)[0] for arg in args]
         if not words:
-            return spelling.function(name) + spelling.say("()", ", ".join(inside)), ATOM
+            return spelling.function(name) + self.say("()", ", ".join(inside)), ATOM
         column = said == ["axis=1", "keepdims=True"] and rank(args[0], self.axes) == 2
         inside += map(spelling.plain, said[:1] if column else said)
         index = spelling.plain("[:, None]") if column else ""
@@ -285,15 +285,14 @@ class Notation:
         """`W1` as W₁, `sigma` as σ; a cotangent as ∂L/∂W₁."""
         if name.startswith(PREFIX):
             below = self.name(name.removeprefix(PREFIX))
-            return self.spelling.say("slope", self.name(self.end), below)
+            return self.say("slope", self.name(self.end), below)
         found = WORD.fullmatch(name)
         return self.spelling.name(found[1], found[2]) if found else self.spelling.word(name)
 
     def _power(self, base: ast.expr, to: ast.expr) -> Written:
         whole = not self.tex and isinstance(to, ast.Constant) and isinstance(to.value, int)
         below, high = self._in(base, ATOM), self._in(to, 0 if whole or self.tex else ATOM)
-        say = self.spelling.say
-        return below + high.translate(HIGH) if whole else say("power", below, high), POWER
+        return below + high.translate(HIGH) if whole else self.say("power", below, high), POWER
 
 
 def _refuse(text: str) -> str:
@@ -305,7 +304,7 @@ class Picture(Notation):
 
     def of(self, tree: ast.expr) -> Written:
         """A tree, and how tightly its text binds."""
-        say = self.spelling.say
+        say = self.say
         match tree:
             case ast.Name() | ast.Constant() | ast.BinOp() | ast.UnaryOp():
                 pass
@@ -366,9 +365,8 @@ def write_path(found: PathForm) -> str:
     text = write_latex(found.text)
     if not text or not found.where:
         return text
-    words = BETWEEN.split(found.where)
-    formulas = ("" if k % 2 else write_latex(piece) for k, piece in enumerate(words))
-    said = (formula or rf"\text{{{piece}}}" for formula, piece in zip(formulas, words, strict=True))
+    pieces = BETWEEN.split(found.where)  # what stands between is no formula
+    said = (write_latex(piece) or rf"\text{{{piece}}}" for piece in pieces)
     return text + r"\text{  for }" + "".join(said)
 
 

@@ -73,11 +73,10 @@ def _describe_relations(relations: Iterable[Relation], words: Iterable[str]) -> 
         if not expr.free_symbols:
             continue
         opened = restrict_to_polynomials(sympy.expand)(expr)
-        symbol, slope = next(iter(expr.free_symbols)), sympy.Integer(0)
-        if len(expr.free_symbols) == 1:
-            slope = opened.coeff(symbol, 1)
+        symbol, *more = expr.free_symbols
+        slope = opened.coeff(symbol, 1)
         rest = opened - slope * symbol
-        if not slope.is_Rational or slope == 0 or not rest.is_Rational:
+        if more or not slope.is_Rational or slope == 0 or not rest.is_Rational:
             others[_write_relation(opened, sign)] = None
             continue
         turned = TURNED.get(sign, sign) if slope < 0 else sign

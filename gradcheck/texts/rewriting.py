@@ -133,23 +133,22 @@ def is_same(a: sympy.Expr, b: sympy.Expr) -> bool:
         pair = compile_closed(names, a), compile_closed(names, b)
     except NotImplementedError:
         return False
-    seen = 0
+    seen = False
     for k in range(3):
         at = [PLACES[(n + k) % len(PLACES)] * (k + 1) for n in range(len(names))]
-        known, off = _look(pair, at)
-        if known and not off < 1:
+        off = _measure_distance(pair, at)
+        if off is not None and not off < 1:
             return False
-        seen += known
-    return seen > 0
+        seen = seen or off is not None
+    return seen
 
 
-def _look(pair: Sequence[Callable[..., arb]], at: Sequence[fmpq]) -> tuple[bool, arb]:
-    """Whether the first of two values is a number, known well enough; how far off the other is."""
+def _measure_distance(pair: Sequence[Callable[..., arb]], at: Sequence[fmpq]) -> arb | None:
+    """How far off the second of two values is, where the first is known well enough."""
     for bits in BITS:
         with precision(bits):
             here, there = (find(*map(arb, at)) for find in pair)
             room = CLOSE * (1 + abs(here))
-            known, off = bool(here.is_finite() and here.rad() < room), abs(here - there) / room
-        if known:
-            break
-    return known, off
+            if here.is_finite() and here.rad() < room:
+                return abs(here - there) / room
+    return None

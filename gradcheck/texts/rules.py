@@ -5,7 +5,7 @@ entry the slope is SymPy's derivative of the row's own closed form; what is neit
 `BACK`, or no formula.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -31,7 +31,6 @@ from gradcheck.texts.entries import (
     factor_terms,
     is_symmetric,
     leaf,
-    length_text,
     letter,
     letters,
     make_total,
@@ -86,20 +85,22 @@ def contract(subscripts: str, *forms: Form, sizes: Mapping[str, int] | None = No
     return Form(sum_over(found, counts, count_text), tuple(lengths[name] for name in out))
 
 
-def _reduce(shape: Shape, axes: Sequence[int], keepdims: bool) -> str:
-    names, stays = NAMES[: len(shape)], "1" if keepdims else ""
-    return f"{names}->{''.join(stays if k in axes else n for k, n in enumerate(names))}"
+def _sum(x: Form, axis: Value = None, keepdims: bool = False) -> str:
+    names, lost = NAMES[: len(x.shape)], reduce_axes(x.shape, axis)
+    kept = ("1" * keepdims if k in lost else name for k, name in enumerate(names))
+    return f"{names}->{''.join(kept)}"
 
 
-def add_up(form: Form, axes: Sequence[int], keepdims: bool = False) -> Form:
-    return contract(_reduce(form.shape, axes, keepdims), form)
+def add_up(x: Form, axis: Value, keepdims: bool = False) -> Form:
+    return contract(_sum(x, axis, keepdims), x)
 
 
 def fit_form(g: Form, shape: Shape) -> Form:
     """What was broadcast is summed."""
     extra = len(g.shape) - len(shape)
-    g = add_up(g, range(extra)) if extra > 0 else g
-    return add_up(g, [k for k, n in enumerate(shape) if n == 1 != g.shape[k]], keepdims=True)
+    g = add_up(g, tuple(range(extra)))
+    ones = tuple(k for k, n in enumerate(shape) if n == 1 != g.shape[k])
+    return add_up(g, ones, keepdims=True)
 
 
 def count(x: Form, axis: Value) -> Form:
@@ -113,10 +114,6 @@ def _matmul(a: Form, b: Form) -> str:
     rows, columns = "i" * (len(a.shape) > 1), "k" * (len(b.shape) > 1)
     one, other = (NAMES[13 : 11 + len(x.shape)][::-1] for x in (a, b))  # stacks, from the end
     return f"{one}{rows}j,{other}j{columns}->{max(one, other, key=len)}{rows}{columns}"
-
-
-def _sum(x: Form, axis: Value = None, keepdims: bool = False) -> str:
-    return _reduce(x.shape, reduce_axes(x.shape, axis), keepdims)
 
 
 def _transpose(x: Form, axes: Value = None) -> str:
@@ -263,8 +260,8 @@ def _stretch(g: Form, x: Form, axis: Value, keepdims: bool = False) -> Form:
 
 def _var(at: PullSite, x: Form, axis: Value = None, keepdims: bool = False, ddof: int = 0) -> Form:
     n = count(x, axis)
-    centred = x - add_up(x, reduce_axes(x.shape, axis), keepdims=True) / n
-    return _stretch(at.g / (n - number(ddof)), x, axis, keepdims) * centred * 2
+    centred = x - add_up(x, axis, keepdims=True) / n
+    return _stretch(at.g / (n - number(ddof)), x, axis, keepdims) * centred * number(2)
 
 
 def _max(at: PullSite, x: Form, axis: Value = None, **_: Value) -> Form:
@@ -279,11 +276,11 @@ def softmax(x: Form, axis: Value = -1) -> Form:
 
 
 def _softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
-    return at.y * (at.g - add_up(at.g * at.y, reduce_axes(x.shape, axis), keepdims=True))
+    return at.y * (at.g - add_up(at.g * at.y, axis, keepdims=True))
 
 
 def _log_softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
-    return at.g - softmax(x, axis) * add_up(at.g, reduce_axes(x.shape, axis), keepdims=True)
+    return at.g - softmax(x, axis) * add_up(at.g, axis, keepdims=True)
 
 
 def _norm(at: PullSite, x: Form, ord: Value = None, axis: Value = None, **kept: Value) -> Form:
@@ -303,11 +300,10 @@ def _solve(at: PullSite, a: Form, b: Form) -> Form:
 
 
 def _split(form: Form) -> tuple[Form, Form]:
+    """What of a product has no axes, and the rest."""
     parts = sympy.Mul.make_args(turn_round(factor_terms(form.expr)))
-    arrays = sympy.Mul(*(part for part in parts if letters(part)))
-    return Form(sympy.Mul(*(part for part in parts if not letters(part)))), replace(
-        form, expr=arrays
-    )
+    arrays, numbers = sympy.sift(parts, lambda part: bool(letters(part)), binary=True)
+    return Form(sympy.Mul(*numbers)), replace(form, expr=sympy.Mul(*arrays))
 
 
 def reshape_form(g: Form, shape: Shape) -> Form:
@@ -316,7 +312,7 @@ def reshape_form(g: Form, shape: Shape) -> Form:
     if [n for n in g.shape if n != 1] == [n for n in shape if n != 1]:
         return Form(g.expr.xreplace(dict(zip(old, new, strict=True))), shape)
     numbers, inner = _split(g)
-    said = ", ".join(map(length_text, shape)) + ("," if len(shape) == 1 else "")
+    said = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
     return (
         numbers * leaf(f"reshape({write_form(inner)}, ({said}))", shape)
         if old

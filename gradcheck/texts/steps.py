@@ -69,23 +69,13 @@ def derive(problem: Problem, point: Point) -> Steps:
         return Steps(of_arrays=not scalar)
     scalar = scalar and all(np.shape(g.value) == () for g in run.tape.given.values())
     with np.errstate(all="ignore"):
-        found = (_write_numbers if scalar else _write_arrays)(
-            run, _name_steps(run), _find_varying(run)
-        )
+        found = (_write_numbers if scalar else _write_arrays)(run, _name_steps(run))
     return replace(found, backward=(), cotangents=()) if whole else found
-
-
-def _find_varying(run: RecordedRun) -> set[Step]:
-    found = {leaf._step() for name, leaf in run.tape.leaves.items() if name in run.problem.wrt}
-    for node in run.tape.nodes:
-        if not found.isdisjoint(node.edges):
-            found.add(node)
-    return found
 
 
 def _name_steps(run: RecordedRun) -> dict[Step, str]:
     """The program's variables where a node is one, `v1, v2, ...` where it is not."""
-    leaves = {t._step(): n for n, t in run.tape.leaves.items() if t.requires_grad}
+    leaves = {t._step(): n for n, t in run.tape.leaves.items()}
     tensors = {n: t for n, t in run.variables.items() if isinstance(t, Tensor) and t.requires_grad}
     names: dict[Step, str] = {t._step(): n for n, t in reversed(tensors.items())} | leaves
     names.setdefault(run.tape.root, "value")
@@ -94,40 +84,39 @@ def _name_steps(run: RecordedRun) -> dict[Step, str]:
     return names
 
 
+def _pass_back(run: RecordedRun) -> tuple[set[Step], dict[Step, Array], list[Node]]:
+    """What varies; what lands there, from the end down; the nodes of the way, as they ran."""
+    tape, leaves = run.tape, {n: leaf._step() for n, leaf in run.tape.leaves.items()}
+    due = [leaf for name, leaf in leaves.items() if name in run.problem.wrt]
+    varying = {*due, *tape.above(due).nodes}
+    landed = tape.back(only={*tape.nodes, *leaves.values()})
+    nodes = [node for node in tape.nodes if node in landed or node is tape.root]
+    arrived = {s: np.array(g) for s, g in landed.items() if s in varying and s is not tape.root}
+    return varying, arrived, nodes
+
+
+def _find_users(nodes: list[Node], step: Step) -> list[tuple[Node, int]]:
+    return [(user, i) for user in nodes for i, edge in enumerate(user.edges) if edge is step]
+
+
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def _write_numbers(run: RecordedRun, names: dict[Step, str], varying: set[Step]) -> Steps:
+def _write_numbers(run: RecordedRun, names: dict[Step, str]) -> Steps:
     """Every node by those before it; every derivative by those of the nodes that use it."""
-    landed, nodes = _pass_back(run)
+    _, landed, nodes = _pass_back(run)
     writing, tail, end = Writing(run, named=names), nodes[-MOST:], names[run.tape.root]
     forward = [
         ChainStep(names[n], _spell(make_value, n, (), writing.operands(n)), run.tape.given[n].value)
         for n in tail
     ]
     backward = []
-    for step in (*reversed(tail), *_find_leaves(run)):
-        if step in landed and step in varying:
+    for step in (*reversed(tail), *(leaf._step() for leaf in run.tape.leaves.values())):
+        if step in landed:
             terms = (_write_term(writing, user, i, end) for user, i in _find_users(nodes, step))
             text = " + ".join(terms).replace("+ -", "- ")
             backward.append(ChainStep(f"d{end}/d{names[step]}", text, landed[step]))
     return Steps(tuple(forward), tuple(backward), left_out=len(nodes) - len(tail))
-
-
-def _pass_back(run: RecordedRun) -> tuple[dict[Step, Array], list[Node]]:
-    """What lands at each step but the end, from there down; the nodes of the way, as they ran."""
-    tape = run.tape
-    landed = tape.back(only={*tape.nodes, *_find_leaves(run)})
-    nodes = [node for node in tape.nodes if node in landed or node is tape.root]
-    return {s: np.array(g) for s, g in landed.items() if s is not tape.root}, nodes
-
-
-def _find_leaves(run: RecordedRun) -> list[Step]:
-    return [leaf._step() for leaf in run.tape.leaves.values()]
-
-
-def _find_users(nodes: list[Node], step: Step) -> list[tuple[Node, int]]:
-    return [(user, i) for user in nodes for i, edge in enumerate(user.edges) if edge is step]
 
 
 def _spell(make: Callable[..., Form], *given: Value) -> str:
@@ -159,13 +148,13 @@ def _write_term(writing: Writing, user: Node, i: int, end: str) -> str:
 # -- arrays ----------------------------------------------------------------------------------------
 
 
-def _write_arrays(run: RecordedRun, names: dict[Step, str], varying: set[Step]) -> Steps:
+def _write_arrays(run: RecordedRun, names: dict[Step, str]) -> Steps:
     tape, forward = run.tape, []
+    varying, landed, nodes = _pass_back(run)
     for n in tape.nodes:
         source = run.problem.program.source[slice(*n.span)] if n.span else n.op.name
         node = n.name() if n in varying else ""
         forward.append(ChainStep(names[n], " ".join(source.split()), tape.given[n].value, node))
-    landed, nodes = _pass_back(run)
     cotangents = {
         names[step]: ChainStep(
             f"d{names[tape.root]}/d{names[step]}",
@@ -174,7 +163,6 @@ def _write_arrays(run: RecordedRun, names: dict[Step, str], varying: set[Step]) 
             " + ".join(user.name() for user, _ in reversed(_find_users(nodes, step))),
         )
         for step, g in landed.items()
-        if step in varying
     }
     backward = _write_chain(run, cotangents)
     known = {n: np.shape(v) for n, v in tape.case.inputs.items()}

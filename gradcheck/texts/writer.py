@@ -62,10 +62,6 @@ def count_text(expr: Value) -> int:
     return len(text) + HARD_TO_READ * text.count("einsum(")
 
 
-def _measure_length(written: Written) -> int:
-    return len(written.text)
-
-
 @lru_cache(maxsize=4096)
 def write(expr: Value, order: Order = ()) -> Written:
     """The text that stands for the entries of an array with these axes, or broadcasts to it."""
@@ -93,7 +89,7 @@ def _lay_out(expr: Value, order: Order, axes: Order) -> Written:
         as_sum = isinstance(expr, Total) and bare.text.startswith("sum(")  # with `keepdims=`
         if as_sum and found.text.count(".T") == bare.text.count(".T"):
             return found
-        return min(column, found, key=_measure_length)
+        return min(column, found, key=lambda way: len(way.text))
     return column
 
 
@@ -269,7 +265,7 @@ def _write_total(expr: Value, order: Order) -> Written:
             found.append(way(expr, order))
     if not found:
         raise NoText("no sum over axes")
-    return min(found, key=_measure_length)
+    return min(found, key=lambda way: len(way.text))
 
 
 def _nest(factors: Sequence[Value], bound: dict[Letter, Value], kind: Value) -> Value:

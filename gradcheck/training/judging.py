@@ -23,6 +23,7 @@ from gradcheck.diagnosis.patterns import fill
 from gradcheck.documents.document import Passage, locate_node
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Program, parse_python
+from gradcheck.language.grammar import list_targets
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.mistakes import Mistake, training
 from gradcheck.mistakes.training import WRITTEN, Deposit
@@ -38,6 +39,7 @@ from gradcheck.training.outputs import (
     flatten,
     is_near,
     is_same,
+    join_alike,
     list_entries,
 )
 from gradcheck.training.preparing import Reference
@@ -137,9 +139,9 @@ def rewrite(
     passage, tree = Passage(source), parse_python(source)
     nodes = list(ast.walk(tree))
     called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
-    read = (n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in called)
-    names = (name for name in read if name not in MODULES)
-    words = SourceWords(NOBODY, tuple(dict.fromkeys(names)), divisors=tuple(sizes))
+    read = {n.id: n for n in nodes if isinstance(n, ast.Name) and id(n) not in called}
+    names = tuple(name for name in read if name not in MODULES)
+    words = SourceWords(NOBODY, names, divisors=tuple(sizes))
     for node in nodes:  # `np.mean(x)` for `mean(x)`: edits know functions by their modules
         match node:
             case ast.Call(func=ast.Name(id=name) as func) if name in SPELLED:
@@ -157,7 +159,7 @@ def rewrite(
     tried = {ast.unparse(tree)}
 
     def is_elsewhere(change: Change) -> bool:
-        return suspects.isdisjoint(_find_stored(innermost[next(iter(change[1]))]))
+        return suspects.isdisjoint(list_targets(innermost[next(iter(change[1]))]))
 
     for name, places in sorted(_changes(tree, words, sorted(set(numbers))), key=is_elsewhere):
         old, changed = innermost[next(iter(places))], fill(tree, {}, places)
@@ -171,19 +173,13 @@ def rewrite(
         yield row, changed, passage.span(locate_node(old)), cure
 
 
-def _find_stored(node: ast.AST) -> set[str]:
-    names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
-    return {n.id for n in names if isinstance(n.ctx, ast.Store)}
-
-
 def _find_names(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 def _changes(tree: ast.Module, words: SourceWords, numbers: Sequence[float]) -> Iterator[Change]:
     nodes = list(ast.walk(tree))
-    steps = set(map(id, _list_rates(tree)))
-    totals = {id(n) for n in nodes if _is_total(n, tree)}
+    steps, totals = (set(map(id, find(tree))) for find in (_list_rates, _list_totals))
     whole = ast.FunctionDef("program", ast.arguments([], [], None, [], [], None, []), tree.body, [])
     edits = list(chain(*list_stages(whole, words)))
     clone = "clone" if "torch" in _find_names(tree) else "copy"
@@ -220,11 +216,10 @@ def _name_edit(edit: Edit, in_step: bool, is_total: bool) -> str:
         return "growing-total"
     if in_step and edit.name == "sign-error":
         return "step-upwards"
-    old, new = (getattr(node, "value", None) for node in (edit.old, edit.new))
-    if isinstance(edit.old, ast.Constant) and isinstance(edit.new, ast.Constant):
-        if in_step:
+    match edit.old, edit.new:
+        case ast.Constant(), ast.Constant() if in_step:
             return "wrong-rate"
-        if isinstance(old, int | float) and isinstance(new, int | float) and old:
+        case ast.Constant(int() | float() as old), ast.Constant(int() | float() as new) if old:
             return MULTIPLES.get(new / old, edit.name)
     return CALLED.get(edit.name, edit.name)
 
@@ -243,13 +238,13 @@ def _list_rates(tree: ast.Module) -> Iterator[ast.AST]:
     What is added to a sum that begins at zero is no step.
     """
     assigned = [n for n in ast.walk(tree) if isinstance(n, ast.Assign)]
-    sums = {n for a in assigned if ZERO.match(ast.unparse(a.value)) for n in _find_stored(a)}
+    sums = {n for a in assigned if ZERO.match(ast.unparse(a.value)) for n in list_targets(a)}
     for node in ast.walk(tree):
         match node:
             case ast.keyword(arg="lr"):
                 yield from ast.walk(node)
             case ast.AugAssign(op=ast.Add() | ast.Sub(), target=ast.Name() | ast.Attribute()):
-                if not _find_stored(node) & sums:
+                if not list_targets(node) & sums:
                     yield from (node, *_list_factors(node.value))
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
@@ -268,15 +263,14 @@ def _list_factors(node: ast.AST) -> Iterator[ast.AST]:
         yield from (*_list_factors(node.left), *_list_factors(node.right))
 
 
-def _is_total(node: ast.AST, tree: ast.Module) -> bool:
-    """The `total` of `total.backward()` where that is added up turn by turn."""
-    if not isinstance(node, ast.Name):
-        return False
-    name, text = node.id, ast.unparse(tree)
-    calls = (n.func for n in ast.walk(tree) if isinstance(n, ast.Call))
-    backs = [f for f in calls if isinstance(f, ast.Attribute) and f.attr == "backward"]
-    grows = f"{name} = {name} + " in text or f"{name} += " in text
-    return grows and any(f.value is node for f in backs)
+def _list_totals(tree: ast.Module) -> Iterator[ast.AST]:
+    """Each `total` of `total.backward()` where that is added up turn by turn."""
+    text = ast.unparse(tree)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(ast.Attribute(ast.Name(name) as total, "backward")):
+                if f"{name} = {name} + " in text or f"{name} += " in text:
+                    yield total
 
 
 # -- statements in another order -------------------------------------------------------------------
@@ -451,9 +445,7 @@ def _join(yours: Output, due: Output) -> Output:
     """Tuples and lists of numbers as arrays, where arrays are due."""
     if isinstance(yours, list) and isinstance(due, list) and len(yours) == len(due):
         return [*map(_join, yours, due)]
-    entries = yours if isinstance(yours, list) and isinstance(due, np.ndarray) else []
-    shapes = {getattr(entry, "shape", None) for entry in entries}
-    return np.array(entries) if len(shapes) == 1 and None not in shapes else yours
+    return join_alike(yours) if isinstance(yours, list) and isinstance(due, np.ndarray) else yours
 
 
 def _find_departure(part: Part, found: Comparison) -> Iterator[str]:
@@ -498,14 +490,13 @@ def _find_repairs(
     if reply.run(reference, share=SHARE).stopped:
         return {}, ()
     named = dict[Mistake, Span | None]()
-    for mistake, ways in undo_verbs(here, reference.trace.together):
+    for mistake, ways in undo_verbs(here, reference.trace.ledger.fullest):
         if mistake not in named and (verbs := reply.repair(reference, ways)):
             named[mistake] = find_statement(reply.program, verbs.differed[0][1])
     absent = here.ended and here.failed  # what is read: no change of a text gives it a name
     if named or here.stopped or absent:
         return named, ()
-    tree = reference.problem.program.tree
-    values: list[Numbers] = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+    values = (vars(node).get("value", "") for node in ast.walk(reference.problem.program.tree))
     known = [float(value) for value in values if type(value) in (int, Fraction)]
     numbers = [int(number) if number.is_integer() else number for number in known]
     many = min(REWRITINGS, SPENT // max(here.ledger.spent, here.ledger.done, 1))
@@ -531,16 +522,14 @@ def _find_suspects(reply: ProgramAnswer, reference: Reference, here: Trace) -> f
     used = defaultdict[str, set[str]](set)
     for node in ast.walk(reply.program.tree):
         if isinstance(node, ast.Assign | ast.AugAssign):
-            for name in _find_stored(node):
+            for name in list_targets(node):
                 used[name] |= _find_names(node.value)
 
     def find_below(node: ast.AST) -> set[str]:
-        found = dict.fromkeys(_find_names(node))
-        for name in (left := list(found)):
-            more = used[name] - found.keys() if name in used else ()
-            found |= dict.fromkeys(more)
-            left += more
-        return set(found)
+        found = _find_names(node)
+        while not (more := found.union(*map(used.__getitem__, found))) <= found:
+            found = more
+        return found
 
     if not len(read) == len(mine) == len(due):
         return frozenset()
@@ -564,9 +553,8 @@ def _find_replays(reference: Reference, here: Trace) -> Named:
     mine = _moves(here.entries) if here.ended else []
     if not mine or is_same(mine, _moves(reference.trace.entries)):
         return {}
-    fits = [r for r in reference.mistaken if is_same(mine, _moves(r.entries))]
-    cheapest = min((replay.scope.cost for replay in fits), default=0)
-    return {r.mistake: None for r in fits if r.scope.cost == cheapest}
+    fits = reference.find_cheapest(lambda made: is_same(mine, _moves(made.entries)))
+    return dict.fromkeys(replay.mistake for replay in fits)
 
 
 def _moves(entries: Sequence[LedgerEntry]) -> list[Output]:

@@ -165,7 +165,8 @@ class GradLedger:
         self.calls, self.entries = list[BackwardCall](), list[LedgerEntry]()
         self.holders, self.by_memory = list[Holder](), dict[int, Holder]()
         self.pending: list[tuple[Holder, Array | None, Array]] = []
-        self.spent = self.done = self.fullest = self.idle_clears = self.deposits = self.keeping = 0
+        self.spent = self.done = self.idle_clears = self.deposits = self.keeping = 0
+        self.fullest = 1
 
     def watching(self) -> AbstractContextManager[None]:
         """While a program runs; a disturbance of every forward value goes on."""
@@ -222,10 +223,11 @@ class GradLedger:
 
     def _collect_arrivals(self, landed: Mapping[Step, Numbers]) -> dict[Step, Array]:
         """What has come to which step: leaves in their order, then what keeps its gradient."""
-        numbers: dict[Step, int] = {
-            s: self.enter(s.variable).number for s in landed if isinstance(s, Leaf)
-        }
-        steps = sorted(landed, key=lambda step: numbers.get(step, len(self.holders)))
+
+        def find_turn(step: Step) -> float:
+            return self.enter(step.variable).number if isinstance(step, Leaf) else inf
+
+        steps = sorted(landed, key=find_turn)
         found = {step: np.array(unwrap(landed[step]), dtype=np.float64) for step in steps}
         return found | {holder.tensor._step(): g for holder, _, g in self.pending}
 

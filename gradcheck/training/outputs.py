@@ -31,17 +31,20 @@ def as_value(value: Numbers) -> Output:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, tuple | list):
-        whole = all(isinstance(each, int) and not isinstance(each, bool) for each in value)
-        if isinstance(value, tuple) and whole:
+        if isinstance(value, tuple) and {*map(type, value)} <= {int}:
             return tuple(value)
         found = [as_value(each) for each in value]
-        shapes = {each.shape if isinstance(each, np.ndarray) else None for each in found}
-        joined = isinstance(value, list) and len(shapes) == 1 and None not in shapes
-        return np.array(found) if joined else found
+        return join_alike(found) if isinstance(value, list) else found
     array = np.asarray(value)
     if array.dtype.kind == "b":
         return array.tolist()  # type: ignore[no-any-return]
     return array.astype(np.float64) if array.dtype.kind in "fiu" else str(value)
+
+
+def join_alike(entries: list[Output]) -> Output:
+    """Arrays of one shape as one; any other list as it is."""
+    shapes = {getattr(entry, "shape", None) for entry in entries}
+    return np.array(entries) if len(shapes) == 1 and None not in shapes else entries
 
 
 class FlatOutput(NamedTuple):

@@ -4,7 +4,7 @@ Answers are held against it at further points too. A point counts only where the
 stands firm: a disturbance of the last digits changes nothing but those.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -123,7 +123,7 @@ class Reference:
         for way in row.wrong():
             verbs = LoopVerbs({row.verb: way}, scope)
             with suppress(GradcheckError):
-                found = trace(self.problem, self.point, verbs, together=self.trace.together)
+                found = trace(self.problem, self.point, verbs, together=self.trace.ledger.fullest)
                 of_loss = row.operand is not None
                 spans = [given.loss if of_loss else place for given, place in verbs.differed]
                 places = dict.fromkeys(find_statement(self.problem.program, span) for span in spans)
@@ -140,17 +140,21 @@ class Reference:
         )
         return [r for r in made if any(not is_same(v, right[name]) for name, v in r.values.items())]
 
+    def find_cheapest(self, fits: Callable[[Replay], bool]) -> list[Replay]:
+        """The mistakes that fit, made at the least special of their scopes."""
+        found = list(filter(fits, self.mistaken))
+        least = min((replay.scope.cost for replay in found), default=0)
+        return [replay for replay in found if replay.scope.cost == least]
+
     @np.errstate(all="ignore")
     def explain(self, part: str, answer: Output, slack: float = 0.0) -> Diagnosis:
         """Name what gives this answer: a misconception, or else a slip made once."""
         first = departs(answer, self.trace.values[part], slack)
         remarks = [] if first is None else [f"the trace departs at entry {first}, counted from 0"]
-        fits = [replay for replay in self.mistaken if is_same(answer, replay.values[part], slack)]
-        cheapest = min((replay.scope.cost for replay in fits), default=0)
+        fits = self.find_cheapest(lambda made: is_same(answer, made.values[part], slack))
         groups: dict[Mistake, list[Replay]] = {}
         for replay in sorted(fits, key=lambda fit: -fit.mistake.common):
-            if replay.scope.cost == cheapest:
-                groups.setdefault(replay.mistake, []).append(replay)
+            groups.setdefault(replay.mistake, []).append(replay)
         found = list(groups.values())
         remarks += _list_remarks(found, self.trace)
         certainty = "torn" if len(found) > 1 else "unique" if found else "unnamed"
@@ -167,9 +171,12 @@ class Reference:
             if not is_finite(run.values[part.name]):
                 return f"{part.name} reads a number that is not finite"
         shaken = next(disturb_runs(self.problem, self.point, SHAKEN)) if asked else {}
-        forms = all(flatten(right[p.name]).form == flatten(shaken[p.name]).form for p in asked)
-        steady = forms and all(is_sure(self.noise[p.name], right[p.name]) for p in asked)
-        return "" if steady else UNSTEADY
+        steady = (
+            is_sure(self.noise[name], right[name])
+            and flatten(right[name]).form == flatten(shaken[name]).form
+            for name in (part.name for part in asked)
+        )
+        return "" if all(steady) else UNSTEADY
 
     @property
     def is_firm(self) -> bool:
@@ -301,13 +308,12 @@ def _find_alike(seen: Sequence[Replay]) -> Iterator[Finding]:
     """Mistakes with the same answers in every part; a tie that is a fact has its reason."""
     groups: list[list[Replay]] = []
     for replay in seen:
-        group = next((g for g in groups if _is_same(replay, g[0].values)), None)
-        if group is None:
-            groups.append([replay])
-        else:
-            group.append(replay)
+        group = next((g for g in groups if _is_same(replay, g[0].values)), [])
+        if not group:
+            groups.append(group)
+        group.append(replay)
     for first, *others in groups:
-        rows = {replay.mistake.id: replay.mistake for replay in (first, *others)}
+        rows = dict.fromkeys(replay.mistake for replay in (first, *others))
         if len(rows) > 1:
             pairs = [
                 _tell_apart(first.entries, other.entries)
@@ -315,16 +321,14 @@ def _find_alike(seen: Sequence[Replay]) -> Iterator[Finding]:
                 if other.mistake is not first.mistake
             ]
             cure = next((ASK[pair] for pair in pairs if any(pair)), "")
-            (why, other), *_ = [*([] if cure else explain_several(rows.values())), ("", "")]
-            yield Finding("alike", tuple(rows.values()), None, cure or other, len(rows), why)
+            (why, other), *_ = [*([] if cure else explain_several(rows)), ("", "")]
+            yield Finding("alike", tuple(rows), None, cure or other, len(rows), why)
 
 
-def _tell_apart(some: Sequence[LedgerEntry], others: Sequence[LedgerEntry]) -> tuple[bool, bool]:
-
-    def totals(entries: Sequence[LedgerEntry], verb: str) -> list[Numbers]:
-        return [entry.total for entry in entries if entry.verb == verb]
-
-    return (
-        not is_near(totals(some, "add"), totals(others, "add")),
-        not is_near(totals(some, "step"), totals(others, "step")),
+def _tell_apart(*runs: Sequence[LedgerEntry]) -> tuple[bool, bool]:
+    """Whether two runs differ in their gradients, and in their parameters."""
+    added, stepped = (
+        [[entry.total for entry in entries if entry.verb == verb] for entries in runs]
+        for verb in ("add", "step")
     )
+    return not is_near(*added), not is_near(*stepped)

@@ -18,7 +18,7 @@ from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import GradcheckError
 from gradcheck.language import check_program
 from gradcheck.language.kinds import CONSTANTS, KINDS, VOCABULARY, NumberKind
-from gradcheck.numbers.ball import balls
+from gradcheck.numbers.ball import balls, each
 from gradcheck.numbers.run import silence_warnings
 from gradcheck.opinions.opinion import Case, contract
 from gradcheck.opinions.tape import Record, replay
@@ -166,13 +166,13 @@ def read_gradient(problem: Problem, part: Part, point: Point) -> GradientRead:
     if holder.name not in leaves or not leaves.keys() <= problem.inputs.keys():
         raise GradcheckError(OTHER)
     above = [(record.above(leaves.values()), _find_cotangent(g)) for record, g in pieces]
-    try:
+    exact = False
+    with suppress(GradcheckError):
         for record, _ in above:
             make_exact(record, "ball")
-        known = [(record, None if g is None else read_decimals(g)) for record, g in above]
-    except GradcheckError:
-        return GradientRead(holder.name, tuple(above), leaves, exact=False)
-    return GradientRead(holder.name, tuple(known), leaves, exact=True)
+        above = [(record, None if g is None else read_decimals(g)) for record, g in above]
+        exact = True
+    return GradientRead(holder.name, tuple(above), leaves, exact)
 
 
 def _find_leaves(ledger: GradLedger, records: Sequence[Record], point: Point) -> dict[str, Step]:
@@ -280,10 +280,7 @@ def _lift(value: Numbers, kind: NumberKind) -> Numbers:
 
 def read_decimals(value: Array) -> Array:
     """The decimals that floats were written as; raises GradcheckError where they are none."""
-    out = np.empty(value.shape, dtype=object)
-    for index, each in np.ndenumerate(value):
-        out[index] = read_fraction(float(each))
-    return out
+    return each(lambda number: read_fraction(float(number)), value)
 
 
 def read_fraction(value: float) -> Fraction:
@@ -337,7 +334,4 @@ def _widen_floats(value: Array) -> Numbers:
     try:
         return balls(read_decimals(value))
     except GradcheckError:
-        out = np.empty(value.shape, dtype=object)
-        for index, each in np.ndenumerate(value):
-            out[index] = arb(float(each), ROUNDED * abs(float(each)))
-        return balls(out)
+        return balls(each(lambda number: arb(number, ROUNDED * abs(number)), value))

@@ -190,11 +190,6 @@ class Trace:
     def entries(self) -> list[LedgerEntry]:
         return self.ledger.entries
 
-    @property
-    def together(self) -> int:
-        """The number of gradients that the fullest window added up."""
-        return max(self.ledger.fullest, 1)
-
 
 def trace(
     problem: Problem, point: Point, verbs: LoopVerbs | None = None, *, together: int = 1
@@ -216,8 +211,7 @@ def trace(
 @contextmanager
 def _note_warnings(notes: list[str]) -> Iterator[None]:
     """PyTorch's warnings, each once."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
+    with warnings.catch_warnings(record=True, action="always", category=UserWarning) as caught:
         yield
     notes += dict.fromkeys(str(warning.message) for warning in caught)
 
@@ -356,7 +350,7 @@ def _tell_arrays(problem: Problem, program: Program) -> Program:
     nodes = [node for tree in trees for node in ast.walk(tree)]
     named = {getattr(node, "id", "") for node in nodes}
     own = {getattr(node, "name", getattr(node, "arg", "")) for node in nodes}  # helpers, arguments
-    own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    own = own.union(*map(list_targets, trees))
     taken = {getattr(node, "attr", "") for node in nodes}
     words = taken | named - own - problem.inputs.keys()
     return replace(program, arrays=words.isdisjoint(LEARNING))
@@ -436,12 +430,11 @@ def _read(problem: Problem, part: Part, end: RunEnd, budget: Budget) -> tuple[Ou
 
 def _describe_absent(problem: Problem, part: Part, end: RunEnd) -> str:
     """What a part reads and a program did not leave; "" where everything is there."""
-    walked = ast.walk(problem.program.tree)
-    stored = {n.id for n in walked if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    due = list_targets(problem.program.tree) | problem.inputs.keys()
     for node in ast.walk(part.ask.tree) if part.ask else ():
         match node:
             case ast.Attribute(ast.Name("recorded"), name) if name not in end.words.recorded:
                 return f"nothing was recorded as `{name}` - call `record({name}=...)`"
-            case ast.Name(name) if name not in end.names and name in stored | problem.inputs.keys():
+            case ast.Name(name) if name not in end.names and name in due:
                 return f"the program leaves no `{name}` - give it a value under this name"
     return ""
