@@ -413,7 +413,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
             return getattr(ufunc, method)(*map(unwrap, inputs), **kwargs)
         if row is None or method != "__call__" or said:
             raise TypeError(advice.explain_refusal(ufunc, method, kwargs, row is None))
-        return apply(row, inputs, {})
+        return apply(row, *row.normal(inputs, {}))
 
     def __array_function__(
         self, function: Value, types: Value, args: tuple[Value, ...], kwargs: dict[str, Value]

@@ -253,7 +253,7 @@ class Scalars(Array):
         if kind is None and not kwargs:
             return getattr(ufunc, method)(*map(_as_floats, inputs))
         if row is not None and method == "__call__" and not kwargs and find_cell(row, kind):
-            return compute(row, inputs, {})
+            return compute(row, *row.normal(inputs, {}))
         if "out" in kwargs:
             kwargs["out"] = tuple(map(_as_plain_array, kwargs["out"]))
         return wrap(getattr(ufunc, method)(*map(_as_plain_array, inputs), **kwargs))

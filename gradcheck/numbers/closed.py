@@ -41,10 +41,12 @@ for _function, _questions in HARD.items():
 
 ALIKE = (
     "exp log sqrt sin cos tan sec csc cot asin acos atan atan2 sinh cosh tanh sech csch coth "
-    "asinh acosh atanh erf erfc erfinv gamma floor"
+    "asinh acosh atanh erf erfc erfinv erfcinv gamma floor"
 )
 FUNCTIONS: dict[str, Routine] = {name: getattr(arb, name) for name in ALIKE.split()} | {
     "loggamma": arb.lgamma, "polygamma": lambda n, x: psi(x, int(float(n))),
+    **{f"bessel{k}": (lambda n, x, k=k: getattr(x, f"bessel_{k}")(n)) for k in "jyik"},
+    "lowergamma": lambda a, x: x.gamma_lower(a), "uppergamma": lambda a, x: x.gamma_upper(a),
     "ceiling": arb.ceil, "Abs": abs, "sign": arb.sgn,
     "Add": operator.add, "Mul": operator.mul, "Pow": operator.pow,
 }  # fmt: skip

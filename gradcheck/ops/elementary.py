@@ -170,7 +170,7 @@ def _map_entries(
     return forward
 
 
-def _map_by_flint(function: Callable[..., arb], pole: Callable[..., float]) -> Routine:
+def map_by_flint(function: Callable[..., arb], pole: Callable[..., float]) -> Routine:
 
     def middle(x: float, **params: Numbers) -> float:
         y = function(arb(x), **params)
@@ -216,20 +216,20 @@ _of_gauss("erf", lambda x: GAUSS * np.exp(-x * x), "erf", forward=_map_entries(m
 erfc = _of_gauss("erfc", lambda x: -GAUSS * np.exp(-x * x), "erfc", forward=_map_entries(math.erfc))
 unary(
     "erfinv", lambda y: np.exp(y * y) / GAUSS, "erfinv", domain=WITHIN_ONE,
-    forward=_map_by_flint(arb.erfinv, lambda x: x * math.inf if abs(x) == 1 else math.nan),
+    forward=map_by_flint(arb.erfinv, lambda x: x * math.inf if abs(x) == 1 else math.nan),
 )  # fmt: skip
 _of_gamma("gamma", lambda y, x: y * digamma(x), "gamma", forward=_map_entries(math.gamma))
-_of_gamma(
+loggamma = _of_gamma(
     "loggamma", lambda x: 1.0 * digamma(x), "loggamma", ball=arb.lgamma,
     forward=_map_entries(math.lgamma, lambda x: math.inf), school=("lgamma", "gammaln"),
 )  # fmt: skip
 digamma: Op = _of_gamma(
     "digamma", lambda x: polygamma(1, x), "digamma",
-    forward=_map_by_flint(psi, _pole_of_psi), school=("psi",),
+    forward=map_by_flint(psi, _pole_of_psi), school=("psi",),
 )  # fmt: skip
 polygamma: Op = op(
     "polygamma", (lambda y, x, n: lambda g: g * polygamma(n + 1, x),),
-    forward=_map_by_flint(psi, _pole_of_psi), symbolic=lambda x, n: sympy.polygamma(n, x), ball=psi,
+    forward=map_by_flint(psi, _pole_of_psi), symbolic=lambda x, n: sympy.polygamma(n, x), ball=psi,
     domain=POSITIVE, arrange=lambda n, x: ((x,), {"n": _check_order(n)}),
 )  # fmt: skip
 
