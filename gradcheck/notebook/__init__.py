@@ -13,6 +13,6 @@ def register(shell: Any) -> None:
     formatter = shell.display_formatter.formatters["text/html"]
     for (module, name), shown in HTML.items():
         formatter.for_type_by_name(module, name, shown)
-    practice = NotebookPractice(shell)
+    practice = NotebookPractice()
     shell.register_magic_function(practice.open, "line", "gradcheck")
     shell.register_magic_function(practice.answer, "cell", "gradcheck")

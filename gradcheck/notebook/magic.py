@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,89 +36,92 @@ class Shown:
 
 
 @dataclass(eq=False)
-class NotebookPractice:
-    """The problems that a notebook has opened, and the keys to those that were asked."""
+class Asked:
+    """A problem as one student has it, and the last answer to each of its parts."""
 
-    shell: Any
-    problems: dict[str, Problem] = field(default_factory=dict)
-    students: dict[str, str] = field(default_factory=dict)  # whose variant of a problem is asked
-    keys: dict[str, Key] = field(default_factory=dict)
-    answers: dict[str, dict[str, str]] = field(default_factory=dict)  # the last one to each part
+    problem: Problem
+    student: str = ""
+    answers: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def key(self) -> Key:
+        return make_key(find_variant(self.problem, self.student))
+
+
+@dataclass(eq=False)
+class NotebookPractice:
+    """The problems that a notebook has opened, by their ids."""
+
+    opened: dict[str, Asked] = field(default_factory=dict)
 
     def open(self, given: str) -> Shown:
         """`%gradcheck FILE... [--student NAME]` opens sets; `%gradcheck PROBLEM` asks one."""
         try:
             files, student = _read(given)
-            if len(files) == 1 and not Path(files[0]).exists() and (id := self._find_id(files[0])):
-                return self._question(self._key(id))
             if not files:
                 raise GradcheckError(f"no file was named - {OPENS}")
+            if len(files) == 1 and not Path(files[0]).exists() and (asked := self._find(files[0])):
+                return _show_question(asked.key)
             for file in files:
                 for problem in load(find_set(file) or file).problems:
-                    self.problems[problem.id] = problem
-                    self.students[problem.id] = student
-                    self.keys.pop(problem.id, None)
-                    self.answers.pop(problem.id, None)
+                    self.opened[problem.id] = Asked(problem, student)
         except OSError as error:
             words = f"{error.filename}: {error.strerror}, and no problem is called so"
             return _render_complaint(f"{words} - {OPENS}")
         except (GradcheckError, ValueError) as error:
             return _render_complaint(str(error))
-        html = _get_cell().listed(self.problems.values())
-        return Shown(str(html), "\n".join(self.problems))
+        html = _get_cell().listed([asked.problem for asked in self.opened.values()])
+        return Shown(str(html), "\n".join(self.opened))
 
     def answer(self, given: str, cell: str) -> Shown:
         """`%%gradcheck PROBLEM` or `PROBLEM.PART`: judge the cell."""
         try:
-            ready, part = self._find_asked(given.strip())
-            typed = self.answers.setdefault(ready.problem.id, {})
-            typed[part.name] = cell.strip()
-            answer = gather_among(ready.problem, part.name, typed)
-            said = restrict(make_line(mark(ready, part, answer), _read_source(ready)), "full")
+            asked, part = self._find_asked(given.strip())
+            ready = asked.key
+            source = ready.problem.program.source
+            asked.answers[part.name] = cell.strip()
+            answer = gather_among(ready.problem, part.name, asked.answers)
+            said = restrict(make_line(mark(ready, part, answer), source), "full")
         except (GradcheckError, OSError, ValueError) as error:
             return _render_complaint(str(error))
         place = locate_mistake(ready, part, said)
-        html = _get_cell().judged(said, _read_source(ready), place)
-        words = [said["verdict"], *(m["id"] for m in said["mistakes"] or ())]
-        return Shown(str(html), ": ".join([words[0], ", ".join(words[1:])]).rstrip(": "))
+        html = _get_cell().judged(said, source, place)
+        named = ", ".join(m["id"] for m in said["mistakes"] or ())
+        return Shown(str(html), f"{said['verdict']}: {named}" if named else said["verdict"])
 
-    def _find_asked(self, name: str) -> tuple[Key, Part]:
-        id = self._find_id(name)
-        if not id:
-            known = ", ".join(self.problems)
+    def _find_asked(self, name: str) -> tuple[Asked, Part]:
+        asked = self._find(name)
+        if asked is None:
+            known = ", ".join(self.opened)
             raise GradcheckError(f"no problem is called `{name}` - " + (known or OPENS))
-        problem = self.problems[id]
-        part = problem.part(name[len(id) + 1 :])
+        id = asked.problem.id
+        part = asked.problem.part(name[len(id) + 1 :])
         if part is None:
-            names = ", ".join(f"`{id}.{each.name}`" for each in problem.parts)
+            names = ", ".join(f"`{id}.{each.name}`" for each in asked.problem.parts)
             raise GradcheckError(f"which part of `{id}` is answered? - one of {names}")
-        return self._key(id), part
+        return asked, part
 
-    def _find_id(self, name: str) -> str:
-        """The id of the problem that is named, with its part or without; opened, or shipped."""
-        for problems in (self.problems, load_shipped()):
-            fitting = [id for id in problems if name == id or name.startswith(f"{id}.")]
+    def _find(self, name: str) -> Asked | None:
+        """The problem that is named, with its part or without; opened, or shipped."""
+        shipped = load_shipped()
+        for known in (self.opened, shipped):
+            fitting = [id for id in known if name == id or name.startswith(f"{id}.")]
             if fitting:
                 id = max(fitting, key=len)
-                self.problems.setdefault(id, problems[id])
-                return id
-        return ""
+                return self.opened.get(id) or self.opened.setdefault(id, Asked(shipped[id]))
+        return None
 
-    def _key(self, id: str) -> Key:
-        if id not in self.keys:
-            self.keys[id] = make_key(find_variant(self.problems[id], self.students.get(id, "")))
-        return self.keys[id]
 
-    def _question(self, ready: Key) -> Shown:
-        """The problem itself: its words, its program, its graph."""
-        from gradcheck.web.drawing import draw_graphs  # noqa: PLC0415
+def _show_question(ready: Key) -> Shown:
+    """The problem itself: its words, its program, its graph."""
+    from gradcheck.web.drawing import draw_graphs  # noqa: PLC0415
 
-        problem = ready.problem
-        given = {name: format_value(value) for name, value in ready.points[0].items()}
-        html = _get_cell().asked(problem, given.items(), Markup(draw_graphs(ready)[0] or ""))
-        at = ", ".join(f"{name} = {value}" for name, value in given.items())
-        said = problem.title, problem.prompt, _read_source(ready), f"at {at}"
-        return Shown(str(html), "\n".join(each.strip() for each in said if each))
+    problem = ready.problem
+    given = {name: format_value(value) for name, value in ready.points[0].items()}
+    html = _get_cell().asked(problem, given.items(), Markup(draw_graphs(ready)[0] or ""))
+    at = ", ".join(f"{name} = {value}" for name, value in given.items())
+    said = problem.title, problem.prompt, problem.program.source, f"at {at}"
+    return Shown(str(html), "\n".join(each.strip() for each in said if each))
 
 
 def _get_cell() -> Any:
@@ -132,10 +136,6 @@ def _read(given: str) -> tuple[list[str], str]:
         student = words[k + 1]
         del words[k : k + 2]
     return words, student
-
-
-def _read_source(ready: Key) -> str:
-    return ready.problem.program.source
 
 
 def _render_complaint(words: str) -> Shown:

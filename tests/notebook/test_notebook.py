@@ -127,7 +127,7 @@ problems:
 - {id: square, inputs: {x: 2.0}, program: (x**2 + 1)**2}
 - {id: chain, inputs: {x: 2.0}, wrt: [z, x], program: "z = x**3\\nz**2"}
 """)
-    practice = NotebookPractice(None)
+    practice = NotebookPractice()
     practice.open(str(file))
     told = [
         ("square", "2(x^2+1)*2x\n4x(x^2+1)", "right"),
