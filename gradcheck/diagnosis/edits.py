@@ -23,7 +23,6 @@ from gradcheck.diagnosis.patterns import (
     read_rows,
     select_patterns,
 )
-from gradcheck.language import parse_python
 from gradcheck.values import Value
 
 AXES = (0, 1, -1, -2, None)
@@ -50,7 +49,7 @@ class Edit:
     @property
     def takes_away(self) -> bool:
         """Whether what is to stand there is a part of what stood there, or nothing."""
-        return self.new is None or any(self.new is child for child in ast.walk(self.old))
+        return self.new is None or self.new in ast.walk(self.old)
 
     @property
     def grows(self) -> bool:
@@ -59,17 +58,13 @@ class Edit:
         return len(new) > len(old)
 
     @property
-    def cost(self) -> tuple[bool, bool, bool]:
-        return not self.takes_away, self.brings_names, self.grows
-
-    @property
     def brings_names(self) -> bool:
         """Whether something is named, or picked by a text, that was not there."""
-        old, new = (
-            {getattr(n, "id", getattr(n, "value", None)) for n in ast.walk(part) if _is_name(n)}
-            for part in (self.old, self.new or ast.Pass())
-        )
-        return not new <= old
+        return self.new is not None and not _list_names(self.new) <= _list_names(self.old)
+
+    @property
+    def cost(self) -> tuple[bool, bool, bool]:
+        return not self.takes_away, self.brings_names, self.grows
 
 
 @dataclass(frozen=True)
@@ -96,9 +91,13 @@ class SourceWords:
         return (*self.names, *self.calls, *self.kept)
 
 
-def _is_name(node: ast.AST) -> bool:
-    text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return text or isinstance(node, ast.Name)
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _list_names(node: ast.AST) -> set[Value]:
+    texts = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and _is_text(n)}
+    return texts | {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 def list_stages(
@@ -118,54 +117,43 @@ def list_stages(
     nodes = [n for n in every if id(n) not in asked and (chosen is None or id(n) in chosen)]
     within = {id(inner): name for n in nodes for inner, name in _names_within(n)}
     found = [e for node in nodes for e in _edit_node(node, words, within.get(id(node), ""))]
+    changed = [edit for edit in found if not edit.takes_away]
     near, wholes = _find_near(nodes, words), list(_find_wholes(body, nodes))
+    signs = {id(n) for mask in every if isinstance(mask, ast.Compare) for n in ast.walk(mask)}
+    # a few bits say nothing of a name that was not there
+    places = [n for n in (*wholes, *_find_factors(nodes)) if id(n) not in signs]
+    known = [n for n in nodes if _is_read(n) and ast.unparse(n) in (*words.names, *words.kept)]
 
-    def adding(table: str, more: Callable[..., Iterator[Edit]]) -> Iterator[Edit]:
-        signs = {id(n) for mask in every if isinstance(mask, ast.Compare) for n in ast.walk(mask)}
-        # a few bits say nothing of a name that was not there
-        places = [n for n in (*wholes, *_find_factors(nodes)) if id(n) not in signs]
+    def vary_standing() -> Iterator[Edit]:
+        """Other names, what other lines have, whole values, complements of what is known."""
+        for node in known:
+            yield from _rename(node, words, within.get(id(node), ""))
+        yield from _pull_elsewhere(nodes, every, words)
+        for vary, table in ((wholes, WHOLE), (known, COMPLEMENT)):
+            for node in vary:
+                yield from _vary_whole(node, read_rows(table))
+
+    def add(table: str, more: Callable[..., Iterator[Edit]]) -> Iterator[Edit]:
         yield from _add_names(places, read_rows(table), near, words)
         for node in wholes:
             yield from more(node, words)
 
-    first = (edit for edit in found if edit.takes_away)
-    changed = (edit for edit in found if not edit.takes_away)
-    others = (edit for node in nodes for edit in _call_another(node, words))
     return (
-        first,
+        (edit for edit in found if edit.takes_away),
         iter(sorted(changed, key=lambda edit: (edit.brings_names, edit.grows))),
-        _edit_standing(nodes, every, wholes, words, within),
-        others,
-        adding(WITH_ONE, _divide),
-        adding(WITH_MORE, _replace_all),
+        vary_standing(),
+        (edit for node in nodes for edit in _call_another(node, words)),
+        add(WITH_ONE, _divide),
+        add(WITH_MORE, _replace_all),
     )
-
-
-def _edit_standing(
-    nodes: list[Value],
-    every: list[Value],
-    wholes: Sequence[Value],
-    words: SourceWords,
-    within: Mapping[int, str],
-) -> Iterator[Edit]:
-    """Other names, what other lines have, whole values varied, complements of what is known."""
-    for node in nodes:
-        yield from _rename(node, words, within.get(id(node), ""))
-    yield from _pull_elsewhere(nodes, every, words)
-    for node in wholes:
-        yield from _vary_whole(node, read_rows(WHOLE))
-    for node in nodes:
-        if _is_read(node) and ast.unparse(node) in (*words.names, *words.kept):
-            yield from _vary_whole(node, read_rows(COMPLEMENT))
 
 
 def _add_names(
     places: Sequence[Value], rows: Value, near: Mapping[int, Sequence[str]], words: SourceWords
 ) -> Iterator[Edit]:
     """What some rows add of the names of the same statement, then of the others."""
-    first_row, second_row, *more = rows  # the simplest first, everywhere
     for is_near in (True, False):
-        for alike in ([first_row, second_row], *([row] for row in more)):
+        for alike in (rows[:2], *zip(rows[2:], strict=True)):  # the simplest first, everywhere
             for node in places:
                 mine = near.get(id(node), words.others)
                 others = [n for n in words.others if n not in mine]
@@ -179,8 +167,7 @@ def _is_read(node: Value) -> bool:
 
 def _compares_words(node: ast.AST) -> bool:
     """`mode == "same"`: no mathematics, in which nothing is repaired."""
-    sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
-    return any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in sides)
+    return isinstance(node, ast.Compare) and any(map(_is_text, (node.left, *node.comparators)))
 
 
 def _find_near(nodes: list[Value], words: SourceWords) -> dict[int, list[str]]:
@@ -247,9 +234,8 @@ def _edit_node(node: ast.AST, words: SourceWords, within: str) -> Iterator[Edit]
 
     All that goes wrong `within` some places has one name: see `_names_within`.
     """
-    key = isinstance(node, ast.Constant) and isinstance(node.value, str)
     for name, new in (*_edit_by_rows(node, words), *_edit_by_kind(node, words)):
-        yield Edit(name if key else within or name, node, new)
+        yield Edit(name if _is_text(node) else within or name, node, new)
 
 
 def _edit_by_rows(node: Value, words: SourceWords) -> Iterator[Renamed]:
@@ -287,12 +273,9 @@ def _name_method(node: ast.Call) -> str:
 
 
 def _rename(node: ast.AST, words: SourceWords, within: str) -> Iterator[Edit]:
-    if not _is_read(node):
-        return
-    known = words.names if isinstance(node, ast.Name) else words.kept
-    text = ast.unparse(node)
-    for other in words.others if text in known else ():
-        if other != text and other in known:
+    text, known = ast.unparse(node), words.names if isinstance(node, ast.Name) else words.kept
+    for other in known if text in known else ():
+        if other != text:
             yield Edit(within or "another-name", node, parse(other))
 
 
@@ -319,8 +302,12 @@ def _name_surplus(node: Value, left: ast.AST, words: SourceWords) -> str:
 
 def _edit_by_kind(node: Value, words: SourceWords) -> Iterator[Renamed]:
     match node:
-        case ast.Call() | ast.Subscript() | ast.For() | ast.While():
-            yield from BY_TYPE[type(node)](node, words)
+        case ast.Call():
+            yield from _edit_call(node, words)
+        case ast.Subscript():
+            yield from _cut_elsewhere(node, words)
+        case ast.For() | ast.While():
+            yield from _carry(node, words)
         case ast.Constant():
             yield from _edit_constant(node.value, words)
         case ast.Compare(ops=[sign]):
@@ -332,14 +319,19 @@ def _edit_by_kind(node: Value, words: SourceWords) -> Iterator[Renamed]:
         case ast.Tuple():
             for swapped in _swap_two(node.elts):
                 yield "arguments-swapped", ast.Tuple(swapped, node.ctx)
-        case ast.Assign() | ast.AugAssign():  # what is written to an entry may be added to it
-            target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
-            if isinstance(target, ast.Subscript) and "slice" not in ast.dump(target.slice).lower():
-                held, where, what = map(ast.unparse, (target.value, target.slice, node.value))
-                added: Value = parse_python(f"np.add.at({held}, {where}, {what})").body[0]
-                yield "repeated-index-overwritten", added
-            if isinstance(node, ast.AugAssign):
-                yield "line-too-many", None
+        case ast.Assign() | ast.AugAssign():
+            yield from _edit_written(node)
+
+
+def _edit_written(node: ast.Assign | ast.AugAssign) -> Iterator[Renamed]:
+    """What is written to an entry may be added to it, as often as it is named."""
+    target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+    if isinstance(target, ast.Subscript) and "slice" not in ast.dump(target.slice).lower():
+        held, where, what = map(ast.unparse, (target.value, target.slice, node.value))
+        added = parse(f"np.add.at({held}, {where}, {what})")
+        yield "repeated-index-overwritten", ast.Expr(added)
+    if isinstance(node, ast.AugAssign):
+        yield "line-too-many", None
 
 
 def _cut_elsewhere(node: ast.Subscript, words: SourceWords) -> Iterator[Renamed]:
@@ -371,15 +363,10 @@ def _carry(loop: ast.For | ast.While, words: SourceWords) -> Iterator[Renamed]:
 
 def _edit_constant(k: Value, words: SourceWords) -> Iterator[Renamed]:
     if isinstance(k, int | float) and not isinstance(k, bool):
-        for value in (
-            k + 1,
-            k - 1,
-            2 * k,
-            k / 2,
-            -k,
-            *((1 / k,) if k else ()),
-            *((k**0.5,) if k > 0 else ()),
-        ):
+        others = [k + 1, k - 1, 2 * k, k / 2, -k]
+        others += [1 / k] if k else []
+        others += [k**0.5] if k > 0 else []
+        for value in others:
             yield "coefficient-slip", ast.Constant(value)
         for other in words.names:
             ignored = "upstream-ignored" if other == words.cotangent else "another-name"
@@ -470,11 +457,3 @@ def _replace_all(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
             for other in words.calls:
                 new = fill(node, {name: parse(other)})
                 yield Edit("wrong-tensor-in-derivative", node, new)
-
-
-BY_TYPE: Mapping[type, Callable[[Value, SourceWords], Iterator[Renamed]]] = {
-    ast.Call: _edit_call,
-    ast.Subscript: _cut_elsewhere,
-    ast.For: _carry,
-    ast.While: _carry,
-}
