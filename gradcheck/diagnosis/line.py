@@ -6,15 +6,16 @@ And where on it a wrong rule can stand, and what the line's root makes of it.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import accumulate, count, pairwise
 from math import prod
+from operator import or_
 
 import numpy as np
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.mistakes import Mistake
-from gradcheck.mistakes.operation import Operation
+from gradcheck.mistakes.row import Operation
 from gradcheck.numbers import symbolic as numbers
 from gradcheck.numbers.ball import exact, middle
 from gradcheck.numbers.run import change_settings, precision
@@ -119,10 +120,7 @@ class ScalarLine:
         """For each node, as bits, the nodes that it is made of."""
         found: list[int] = []
         for args in self.args:
-            bits = 0
-            for a in args:
-                bits |= 0 if a is None else found[a] | 1 << a
-            found.append(bits)
+            found.append(reduce(or_, (found[a] | 1 << a for a in args if a is not None), 0))
         return tuple(found)
 
     @cached_property
@@ -140,12 +138,9 @@ class ScalarLine:
             out = np.zeros(self.x.shape)
             out[:, entry] = 1.0
             return out
-        total: Array | None = None
-        for a, f in zip(self.args[k], self.f[k], strict=False):
-            part = d[a] if a is not None else None
-            if part is not None:
-                total = f[:, None] * part if total is None else total + f[:, None] * part
-        return total
+        pairs = zip(self.args[k], self.f[k], strict=False)
+        parts = [f[:, None] * d[a] for a, f in pairs if a is not None and d[a] is not None]
+        return sum(parts[1:], parts[0]) if parts else None
 
     @cached_property
     def adjoints(self) -> Array:
@@ -294,17 +289,14 @@ class Place:
 def list_places(line: ScalarLine) -> list[Place]:
     """All places of the line, in the order in which they are evaluated."""
     groups: dict[Key, list[int]] = defaultdict(list)
-    for k, row in enumerate(line.rows):
-        shown = row is not None and k not in line.sums and len(line.args[k]) <= 2
-        if row is not None and shown and line.tangents[k] is not None:
-            varies = tuple(a is not None and line.tangents[a] is not None for a in line.args[k])
+    for k, (row, args, tangent) in enumerate(zip(line.rows, line.args, line.tangents, strict=True)):
+        if row is not None and tangent is not None and k not in line.sums and len(args) <= 2:
+            varies = tuple(a is not None and line.tangents[a] is not None for a in args)
             spot = line.spans[k] if line.spans[k] is not None or not line.scalar else k
             groups[spot, row.name, varies].append(k)
     found = []
     for key, ks in groups.items():
-        above = 0
-        for k in ks:
-            above |= line.above[k]
+        above = reduce(or_, (line.above[k] for k in ks))
         chained = any(above >> k & 1 for k in ks)
         summed = chained and key[1] == "add"
         outer = tuple(k for k in ks if not (summed and above >> k & 1))

@@ -8,32 +8,60 @@ from functools import partial
 
 import numpy as np
 
-from gradcheck.mistakes.operation import (
+from gradcheck.mistakes.row import (
+    COVERING,
+    EXPONENTS,
+    GENERIC,
+    VAGUE,
+    VAGUEST,
     Operation,
-    base_not_e,
-    call,
-    composite,
-    constant_factor,
-    constant_term,
-    exponential,
-    function,
-    inner_is_variable,
-    of_a_call,
-    of_a_power,
-    of_sum,
-    over,
-    power,
-    power_of_function,
-    product,
-    quotient,
-    reciprocal,
-    sum_below,
-    term,
-    tower,
+    anywhere,
+    derivative,
+    mistake,
 )
-from gradcheck.mistakes.row import COVERING, GENERIC, VAGUE, VAGUEST, anywhere, derivative, mistake
 from gradcheck.ops import TABLE
-from gradcheck.values import Numbers
+from gradcheck.values import Array, Numbers
+
+LINEAR = frozenset({"add", "subtract", "negative", "multiply", "divide", "power"})
+Where = Callable[[Operation], Numbers]
+
+# Where a rule can go wrong. A call is a function of one argument, a power with a constant in it, or
+# a constant over something; it is composite where it is one of more than the bare variable.
+reciprocal: Where = lambda s: (s.op == "divide" and s.du is None) or s.op == "reciprocal"
+call: Where = lambda s: (
+    not s.both
+    and not s.summed
+    and (s.op not in LINEAR or s.op == "power" or (s.op == "divide" and s.du is None))
+)
+function: Where = lambda s: call(s) and s.op not in LINEAR and s.op not in EXPONENTS  # with a name
+inner_is_variable: Where = lambda s: s.variable[0 if s.dv is None else 1]
+composite: Where = lambda s: call(s) and not inner_is_variable(s)
+product: Where = lambda s: s.op == "multiply" and s.both
+quotient: Where = lambda s: s.op == "divide" and s.both
+tower: Where = lambda s: s.op == "power" and s.both
+power: Where = lambda s: (s.op == "power" and s.dv is None) or s.op in EXPONENTS
+exponential: Where = lambda s: s.op in ("exp", "exp2") or (s.op == "power" and s.du is None)
+base_not_e: Where = lambda s: exponential(s) and s.op != "exp"
+term: Where = lambda s: s.op in ("add", "subtract") and not s.summed
+constant_term: Where = lambda s: term(s) and not s.both
+constant_factor: Where = lambda s: s.op in ("multiply", "divide") and not s.both and not s.summed
+of_sum: Where = lambda s: call(s) and s.inner and term(s.inner)
+of_a_call: Where = lambda s: composite(s) and s.inner and composite(s.inner)
+of_a_power: Where = lambda s: function(s) and _of_variable(s.inner, power)
+power_of_function: Where = lambda s: power(s) and _of_variable(s.inner, function)
+sum_below: Where = lambda s: quotient(s) and s.below and term(s.below)
+
+
+def _of_variable(s: Operation | None, kind: Where) -> Numbers:
+    return s is not None and kind(s) and inner_is_variable(s)
+
+
+def over(a: Numbers, b: Numbers) -> Array:
+    """The quotient a / b, and 0 where both are 0: there the entry has no part in it."""
+    a, b = np.broadcast_arrays(a, b)
+    none = (a == 0) & (b == 0)
+    return np.where(none, 0.0, a / np.where(none, 1.0, b))
+
 
 # -- the chain rule, and the sign ------------------------------------------------------------------
 

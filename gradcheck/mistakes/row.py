@@ -10,9 +10,9 @@ the right answer to a wrong one.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
-from gradcheck.values import Numbers, Params, Routine
+from gradcheck.values import Array, Numbers, Params, Routine
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,77 @@ class Edge:
     inside: tuple[Routine, tuple[Numbers, ...]] | None = None
     forward: Routine = field(default=lambda *_: None)
 
-    @property
-    def x(self) -> Numbers:
-        """The operand itself."""
-        return self.operands[self.i]
+    x = property(lambda e: e.operands[e.i])
+    other = property(lambda e: e.operands[1 - e.i])  # of a binary op
+
+
+EXPONENTS = {"sqrt": 0.5, "square": 2.0, "reciprocal": -1.0}
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """y = op(u, v) with derivatives du and dv, at many places and points at once.
+
+    Every number is an array that broadcasts against the derivatives, whose last axis runs over
+    the differentiated entries. A constant argument has None for its derivative. `x` holds the
+    entries themselves, `dx` is 1 for the entry a node is made of (nan where there are several of
+    one input). `slope(z)` is the op's derivative by its varying argument at another value z;
+    `apply(z)` its value there. `variable` tells which arguments are bare variables; `summed` that
+    the op is one of those that make up a sum over an axis. `hu` and `hv` are the derivatives by a
+    letter that is held, `h` its value, where one is looked at; `within(i)` is the operation that
+    gave an argument.
+    """
+
+    op: str
+    y: Array
+    u: Array
+    v: Array
+    fu: Array
+    fv: Array
+    du: Array | None
+    dv: Array | None
+    x: Array
+    dx: Array
+    variable: tuple[bool, bool]
+    summed: bool
+    slope: Callable[[Array], Array]
+    apply: Callable[[Array], Array]
+    hu: Array | None = None
+    hv: Array | None = None
+    h: Array | None = None
+    within: "Callable[[int], Operation | None]" = lambda i: None
+
+    @cached_property
+    def inner(self) -> Numbers:
+        """The operation that the one varying argument is; None of a variable, or of two."""
+        return None if self.both else self.within(0 if self.dv is None else 1)
+
+    @cached_property
+    def below(self) -> Numbers:
+        """The operation that the second argument is, or None."""
+        return self.within(1)
 
     @property
-    def other(self) -> Numbers:
-        """The other operand of a binary op."""
-        return self.operands[1 - self.i]
+    def both(self) -> bool:
+        """Both arguments vary."""
+        return self.du is not None and self.dv is not None
+
+    def part(self, i: int) -> Array:
+        """What the i-th argument, which varies, adds to the derivative."""
+        return self.fv * self.dv if i else self.fu * self.du
+
+    @property
+    def right(self) -> Array:
+        """The chain rule: fu du + fv dv."""
+        parts = [self.part(i) for i, d in enumerate((self.du, self.dv)) if d is not None]
+        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+    # The one argument that varies, its derivative, the op's derivative by it; the other argument.
+    w = property(lambda s: s.u if s.dv is None else s.v)
+    dw = property(lambda s: s.du if s.dv is None else s.dv)
+    fw = property(lambda s: s.fu if s.dv is None else s.fv)
+    c = property(lambda s: s.v if s.dv is None else s.u)
+    n = property(lambda s: EXPONENTS.get(s.op, s.v))  # the constant exponent of a power
 
 
 @dataclass(frozen=True)
