@@ -119,9 +119,8 @@ def check(
     >>> bool(check(lambda x: x**3, 2.0, gradient=6.0))
     False
     """
-    given = adapt(f, gradient, args)
-    how: dict[str, Value] = {"seed": seed, "rtol": rtol, "explain": explain}
-    how |= {} if given.note else {"at": at, "kwargs": kwargs}
+    given = adapt(f, gradient, args, at)
+    how: dict[str, Value] = {"seed": seed, "rtol": rtol, "kwargs": kwargs, "explain": explain}
     return _judge(given, wrt, scalar=not given.note, **how)
 
 
@@ -206,19 +205,18 @@ def assert_vjp(
     True
     """
     __tracebackhide__ = True
-    how: dict[str, Value] = {"seed": seed, "rtol": rtol, "explain": explain}
+    how: dict[str, Value] = {"seed": seed, "rtol": rtol, "kwargs": kwargs, "explain": explain}
     if not callable(backward) or 0 in getattr(forward, "nondiff_argnums", ()):
         # assert_vjp(F.apply, x): their own backward is what is judged
-        given = adapt(forward, None, (backward, *args))
+        given = adapt(forward, None, (backward, *args), at)
         if not given.note:
             raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
         return _raise_if_wrong(_judge(given, wrt, scalar=False, **how))
-    given, weights = adapt(forward, backward, args), None
+    given = adapt(forward, backward, args, at)
     if params is not None:
         owner = getattr(given.forward, "__self__", None)
-        weights = params, getattr(owner, "grads", None) if grads is None else grads
-    how |= {"at": at, "kwargs": kwargs, "cache": cache, "pure": pure}
-    return _raise_if_wrong(_judge(given, wrt, scalar=False, weights=weights, **how))
+        how["weights"] = params, getattr(owner, "grads", None) if grads is None else grads
+    return _raise_if_wrong(_judge(given, wrt, scalar=False, cache=cache, pure=pure, **how))
 
 
 def assert_jvp(f: Routine, jvp: Routine, x: Value, v: Value, **options: Value) -> Result:
@@ -268,17 +266,13 @@ def assert_jvp(f: Routine, jvp: Routine, x: Value, v: Value, **options: Value) -
     def move(t: Value) -> Value:
         return f(*(np.asarray(p) + t * np.asarray(along.get(k, 0)) for k, p in enumerate(points)))
 
-    def entries(t: Value) -> Value:  # each by a variable of its own
-        return sum(move(t[index])[index] for index in np.ndindex(shape))
-
-    for each in (move, entries):
-        setattr(each, LABELS, {0: ALONG})
+    setattr(move, LABELS, {0: ALONG})
     further = options.pop("at", ())
     try:
         found = assert_vjp(move, lambda c, t: np.sum(c * tangent), 0.0, **options)
     except GradientError:
         if shape and tangent.size <= ENTRIES:
-            assert_gradient(entries, np.zeros(shape), gradient=tangent, **options)
+            assert_gradient(move, 0.0, gradient=tangent, **options)  # entry by entry
         raise
     for each in further:
         at = each if isinstance(x, tuple) else each[0]
@@ -388,8 +382,7 @@ def check_table(rows: Sequence[tuple[Value, ...]], **options: Value) -> list[Res
         for by in result.case.wrt:
             size, part = str(np.size(result.case.inputs[by])), judged.get(by)
             numbers, said = ("", ""), "wrong" if part and part.shape else result.verdict
-            if part is not None and part.off:  # where it is farthest off
-                off = max(part.off, key=lambda off: off.distance)
+            if part is not None and (off := part.farthest):
                 numbers, said = (f"{off.claimed:.6g}", f"{off.expected:.6g}"), "wrong"
             lines.append((name, by, size, *numbers, said))
     print(*align(lines), sep="\n")
@@ -408,8 +401,7 @@ def _judge(
     seed: int,
     rtol: float,
     explain: float,
-    at: Extra = (),
-    kwargs: Params = NONE,
+    kwargs: Params,
     cache: bool | None = None,
     pure: bool = False,
     weights: tuple[Value, Value] | None = None,
@@ -420,16 +412,16 @@ def _judge(
         raise ValueError(f"rtol= is a relative tolerance, such as 1e-9; {rtol!r} came")
     if not (isinstance(explain, int | float) and explain >= 0):
         raise ValueError(f"explain= is a number of seconds, 0 for none; {explain!r} came")
-    if not isinstance(at, list | tuple):
-        raise TypeError(f"at= is a list of points, each a tuple: at=[(x,)]; {at!r} came")
+    if not isinstance(given.at, list | tuple):
+        raise TypeError(f"at= is a list of points, each a tuple: at=[(x,)]; {given.at!r} came")
     forward, claim, wrt = given.forward, given.claim, given.wrt if wrt is None else wrt
     args = read_arguments(forward, given.args, whole=wrt is None and weights is None)
     program = make_program(
         forward, claim, args, kwargs, scalar=scalar, cache=cache, weights=weights
     )
-    check = Check(program, claim, scalar, pure, seed, rtol, explain, began)
+    check = Check(program, claim, pure, seed, rtol, explain, began)
     try:
-        points = [check.ask(point) for point in make_calls(program, (args, *at), wrt)]
+        points = [check.ask(point) for point in make_calls(program, (args, *given.at), wrt)]
         if program.backward is not None and len(points) == 1:
             near = move_beside(points[0], seed)
             points += [check.ask(near)] if near is not None else []

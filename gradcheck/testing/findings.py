@@ -16,7 +16,6 @@ from gradcheck.testing.call import (
     IGNORED,
     Call,
     describe_impurity,
-    describe_randomness,
     draw_signed,
     find_file,
     list_impurities,
@@ -26,18 +25,17 @@ from gradcheck.testing.call import (
 )
 from gradcheck.testing.judging import (
     SOUND,
-    AskedPoint,
-    Claim,
+    Asked,
     Judged,
     compare,
     is_alone,
     is_known,
     judge,
 )
-from gradcheck.testing.program import UserProgram, is_float
+from gradcheck.testing.program import NONE, UserProgram, is_float
 from gradcheck.testing.repair import RepairSearch
 from gradcheck.testing.result import Result
-from gradcheck.values import Routine, Value
+from gradcheck.values import Params, Routine, Value
 from gradcheck.verdict.consult import Verdict, consult_few, consult_more
 
 DIAGNOSED = 2000
@@ -68,13 +66,12 @@ class Check:
 
     program: UserProgram
     claim: Value
-    scalar: bool
     pure: bool
     seed: int
     rtol: float
     explain: float
     began: float  # by the thread's clock
-    asked: list[AskedPoint] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
     faults: dict[str, None] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
 
@@ -85,12 +82,13 @@ class Check:
     def ask(self, point: Call) -> Call:
         """Ask about one point; the call that was asked about, by every gradient that came."""
         self.faults |= dict.fromkeys(describe_impurity(point))
-        if not self.scalar:
+        if self.program.way.cotangents:
             return self._ask_pulls(point)
-        claim, program = None, point.program
+        gradients: Params = NONE
         if self.claim is not None:
-            came = self.claim if program.backward is None else program.pull(point.fresh())
-            point, gradients = self._place(came, point)
+            runs = self.program.backward is not None
+            came = point.run_backward(None) if runs else self.claim
+            point, _, gradients = _place(came, point)
             shape, given = point.shape(), {n: np.shape(g) for n, g in gradients.items()}
             small = sum(g.size for g in gradients.values() if g is not None) <= ENTRIES
             each, due = point.expected_shapes(), point.expected_shapes(shape)
@@ -99,32 +97,26 @@ class Check:
             if columns and prod(shape) > 1 and each != given == matrix:
                 gradients = {n: np.reshape(g, due[n]) for n, g in gradients.items()}
                 given = due  # a matrix, where vectors stand as columns
-            jacobian = bool(shape) and small and given == due
-            claim = Claim(point := replace(point, rows=jacobian), gradients)
-        self.asked += _consult(point, [(point.case(self.seed + len(self.asked)), claim)])
+            if shape and small and given == due:
+                point = replace(point, rows=True)
+        self.asked += _consult(point, [point.case(self.seed + len(self.asked))], [gradients])
         return point
 
-    @staticmethod
-    def _place(came: Value, point: Call, *, fixed: bool = False) -> tuple[Call, dict[str, Value]]:
-        """The point by every array for which a gradient came, and copies of these."""
-        found = point.program.gradients(came, point.wrt)
-        there = point if fixed else widen_call(found, point)
-        return there, point.copy_named(found) if there is point else there.by_name(came)
-
     def _ask_pulls(self, point: Call) -> Call:
-        shape, asked = point.shape(), []
+        shape, cases, claims = point.shape(), [], []
         for k in range(COTANGENTS if shape else 1):  # a number's VJP is linear in one number
             c = draw_signed(self._rng, shape)
             args, sent = point.fresh(), c.copy()
             came = point.program.pull(args, sent)
-            point, gradients = self._place(came, point, fixed=k > 0 or point.beside)
-            claim = Claim(point, gradients, c)  # before backward uses its buffer again
-            asked.append((point.case(self.seed + k, c), claim))
-            self.faults |= dict.fromkeys(list_impurities(point, came, args, c))
+            # copies are taken before backward uses its buffer again
+            point, found, gradients = _place(came, point, fixed=k > 0 or point.beside)
+            cases.append(point.case(self.seed + k, c))
+            claims.append(gradients)
+            self.faults |= dict.fromkeys(list_impurities(point, found, gradients, args, c))
             if not np.array_equal(sent, c):
                 (self.faults if self.pure else self.notes)[SPOILT] = None
-        self.faults |= dict.fromkeys(list_nonlinear(point, c, claim.gradients))
-        self.asked += _consult(point, asked)
+        self.faults |= dict.fromkeys(list_nonlinear(point, c, gradients))
+        self.asked += _consult(point, cases, claims)
         return point
 
     def judge(self) -> Result:
@@ -133,12 +125,9 @@ class Check:
         generic = all(each.verdict.verdict != "kink" for each in self.asked)
         beside = lambda each: not each.call.beside or (generic and is_known(each))
         every = list(filter(beside, self.asked))
-        points = {id(each.call): each for each in every}.values()
-        random = [describe_randomness(p.call, p.verdict.opinions["reverse"].value) for p in points]
-        faults = tuple(dict.fromkeys(filter(None, [*random, *self.faults])))
         judged: tuple[Judged, ...] = ()
         why: dict[str, Value] = {}
-        for k, each in enumerate(every if every[0].claim else ()):
+        for k, each in enumerate(every if every[0].gradients else ()):
             every[k], judged = _judge(each, self.rtol)
             if not all(part.right for part in judged):
                 self.notes |= {SPECIAL: None} if each.call.beside else {}
@@ -152,11 +141,11 @@ class Check:
         doubt = [each.verdict for each in every if not is_known(each)]
         worst = doubt[0] if doubt else every[0].verdict
         return Result(
-            ok=not (faults or doubt) and all(part.right for part in judged),
+            ok=not (self.faults or doubt) and all(part.right for part in judged),
             verdict="undecided" if any(part.undecided for part in judged) else worst.verdict,
             verdicts=tuple(each.verdict for each in every),
             judged=judged,
-            faults=faults,
+            faults=tuple(self.faults),
             worst=worst,
             notes=tuple(notes),
             case=every[0].case,
@@ -165,7 +154,7 @@ class Check:
 
     @silence_warnings()
     def _explain(
-        self, every: Sequence[AskedPoint], judged: Sequence[Judged], *, generic: bool
+        self, every: Sequence[Asked], judged: Sequence[Judged], *, generic: bool
     ) -> dict[str, Value]:
         """The mistake's name where the numbers alone say it, a repair, diagnoses by part."""
         name = "upstream-ignored" if IGNORED in self.faults else ""
@@ -190,7 +179,14 @@ class Check:
         return {"name": name, "repair": repair, "diagnoses": found, "source": text}
 
 
-def _consult(call: Call, asked: Sequence[tuple[Case, Claim | None]]) -> list[AskedPoint]:
+def _place(came: Value, point: Call, *, fixed: bool = False) -> tuple[Call, Params, Params]:
+    """The point by every array for which a gradient came, what came by label, and copies of it."""
+    found = point.program.gradients(came, point.wrt)
+    there = point if fixed else widen_call(found, point)
+    return there, found, there.pick(found)
+
+
+def _consult(call: Call, cases: Sequence[Case], claims: Sequence[Params]) -> list[Asked]:
     """The questions about one call and their verdicts.
 
     On floats alone where the function gives them another value (`isinstance(x, np.ndarray)`), or
@@ -198,35 +194,33 @@ def _consult(call: Call, asked: Sequence[tuple[Case, Claim | None]]) -> list[Ask
     in another order what is no array of NumPy's. Where the program itself computes in coarser
     floats, values may differ.
     """
-    cases = [case for case, _ in asked]
     verdicts: Sequence[Verdict] = ()
     try:
-        verdicts = consult_few(cases, asked[0][1] is not None, call.in_floats())
+        verdicts = consult_few(cases, bool(claims[0]), call.in_floats())
     except NotScalar:
         if call.closed:
             raise
     if any(v.verdict == "dissent" for v in verdicts) and call.coarse.kind:
-        coarse = lambda v: replace(v, verdict="unstable-forward") if v.verdict == "dissent" else v
-        verdicts = list(map(coarse, verdicts))
+        coarse = "unstable-forward"
+        verdicts = [replace(v, verdict=coarse) if v.verdict == "dissent" else v for v in verdicts]
     other = not verdicts or any(_differs(each, call) for each in verdicts)
     filled = call.filling and any(v.verdict not in SOUND for v in verdicts)
     if not call.closed and (other or filled):
         closed = replace(call, closed=True)
-        return _consult(closed, [(closed.case(c.seed, c.cotangent), claim) for c, claim in asked])
-    pairs = zip(asked, verdicts, strict=True)
-    return [AskedPoint(call, case, claim, verdict) for (case, claim), verdict in pairs]
+        return _consult(closed, [closed.case(c.seed, c.cotangent) for c in cases], claims)
+    return list(map(Asked, [call] * len(cases), cases, verdicts, claims))
 
 
-def _judge(asked: AskedPoint, rtol: float) -> tuple[AskedPoint, tuple[Judged, ...]]:
-    case, verdict, claim = asked.case, asked.verdict, asked.claim
-    if claim is None or not (is_known(asked) or is_alone(verdict)):
+def _judge(asked: Asked, rtol: float) -> tuple[Asked, tuple[Judged, ...]]:
+    verdict = asked.verdict
+    if not (asked.gradients and (is_known(asked) or is_alone(verdict))):
         return asked, ()
     if any(o.directions for o in verdict.opinions.values()):  # looked at no further yet
-        near = compare(case, verdict, claim.gradients, rtol, claim.unit)
+        near = compare(asked, asked.gradients, rtol, asked.unit)
         if all(part.right for part in near):
             return asked, tuple(near)
-        asked = replace(asked, verdict=consult_more(case, verdict))
-    return asked, judge(case, asked.verdict, claim, rtol)
+        asked = replace(asked, verdict=consult_more(asked.case, verdict))
+    return asked, judge(asked, rtol)
 
 
 # -- what is strange -----------------------------------------------------------------------------
@@ -244,26 +238,27 @@ def _differs(verdict: Verdict, call: Call) -> bool:
     if not np.any(np.abs(known.value - value) > near + known.error):
         return False
     if call.grain() > EPSILON:  # coarse floats may lose all digits by themselves
-        args = (np.array(a, dtype=np.float64)[()] if is_float(a) else a for a in call.args)
-        return _differs(verdict, replace(call, args=tuple(args)))
+        every = call.args.items()
+        args = {n: np.array(a, dtype=np.float64)[()] if is_float(a) else a for n, a in every}
+        return _differs(verdict, replace(call, args=args))
     return True
 
 
-def _explain_coarse(every: Sequence[AskedPoint]) -> Iterator[str]:
+def _explain_coarse(every: Sequence[Asked]) -> Iterator[str]:
     """Where floats coarser than the arguments came in, as far as that was looked for."""
-    claims = [each.claim for each in every if each.claim is not None]
-    if claims and claims[0].unit > claims[0].call.grain() and not claims[0].coarse.kind:
+    first = every[0]
+    if first.gradients and first.unit > first.call.grain() and not first.coarse.kind:
         yield COARSE
-    looked = (vars(each).get("coarse") for each in (*claims, *(each.call for each in every)))
+    looked = (vars(each).get("coarse") for each in (*every, *(each.call for each in every)))
     yield from dict.fromkeys(str(each) for each in looked if each is not None and each.kind)
 
 
 # -- what explains a wrong claim -------------------------------------------------------------------
 
 
-def _diagnose(every: Sequence[AskedPoint], judged: Sequence[Judged]) -> dict[str, Value]:
+def _diagnose(every: Sequence[Asked], judged: Sequence[Judged]) -> dict[str, Value]:
     """What mistake gives just these gradients; nothing where the tape cannot follow."""
-    claims = [each.claim.gradients for each in every if each.claim is not None]
+    claims = [each.gradients for each in every]
     wrong = [part.part for part in judged if part.part in claims[0] and (
         part.shape or any(off.interval is None for off in part.off)  # at a kink many are right
     )]  # fmt: skip
@@ -279,10 +274,9 @@ def _diagnose(every: Sequence[AskedPoint], judged: Sequence[Judged]) -> dict[str
     return {part: explain(prepared, part, [read(g[part]) for g in claims]) for part in wrong}
 
 
-def _order(asked: AskedPoint) -> str:
+def _order(asked: Asked) -> str:
     """In which order the gradients would be right, if that is another than theirs."""
-    assert asked.claim is not None
-    given = asked.claim.gradients
+    given = asked.gradients
     places = []
     for name in given:
         known = asked.verdict.parts[name].gradient

@@ -31,7 +31,7 @@ JAX = ("jax", "jaxlib")
 
 @dataclass(frozen=True)
 class Adapted:
-    """A function, what is claimed of it, and its arguments: all of arrays.
+    """A function, what is claimed of it, its arguments and further points: all of arrays.
 
     With a `note` the claim is another library's own gradient, by the arguments `wrt` and the
     parameters of a module, which stand in a dict behind them.
@@ -40,6 +40,7 @@ class Adapted:
     forward: Value
     claim: Value
     args: tuple[Value, ...]
+    at: Sequence[Value]
     wrt: tuple[int, ...] | None = None
     note: str = ""
 
@@ -59,45 +60,45 @@ class TensorLibrary:
             return _each(_to_array, came)
 
 
-def adapt(forward: Value, claim: Value, args: Sequence[Value]) -> Adapted:
+def adapt(forward: Value, claim: Value, args: Sequence[Value], at: Sequence[Value]) -> Adapted:
     """What was handed over in terms of arrays; as it is where nothing is another library's.
 
     Without a claim it is the gradient that the library gives; of a pair both run in float64.
     """
     function, module, of_torch = _look_into(forward, claim, args)
     if not (of_torch or ("jax" in sys.modules and _is_of_jax(function, args))):
-        return Adapted(forward, claim, tuple(args))
+        return Adapted(forward, claim, tuple(args), at)
     library = (
         TensorLibrary("PyTorch", _to_torch, contextlib.nullcontext, _pull_torch)
         if of_torch
         else TensorLibrary("JAX", _to_jax, _use_doubles, _pull_jax)
     )
     run, held = _adapt_module(function) if module else (function, ())
-    fixed = held if claim is not None else ()  # of a pair the parameters are no arguments
-
-    def outer(*given: Value, **kwargs: Value) -> Value:
-        if any(map(_is_ours, list_leaves(given).values())):
-            raise TypeError(f"a function of {library.name} {PLAIN}")
-        return library.run(run, (*given, *fixed), kwargs)
-
-    _name_as(outer, function)
-    arrays = tuple(_each(lambda v: _to_array(v if of_torch else _to_jax(v)), a) for a in args)
-    if claim is not None:
-        return Adapted(outer, _adapt_claim(claim, library), arrays)
+    change = lambda v: _to_array(v if of_torch else _to_jax(v))
+    arrays = tuple(_each(change, a) for a in args)
+    at = [tuple(_each(change, a) for a in p) if isinstance(p, tuple | list) else p for p in at]
+    if claim is not None:  # of a pair the parameters are no arguments
+        if callable(claim):
+            claim = _wrap(library, claim, claim)
+        elif claim is not True:  # forward gives it
+            claim = _each(_to_array, claim)
+        return Adapted(_wrap(library, function, run, held), claim, arrays, at)
+    outer = _wrap(library, function, run)
     setattr(outer, LABELS, {len(arrays): WEIGHTS} if held else {})
     constant = tuple(getattr(function, "nondiff_argnums", ()))
     floating = [any(map(_is_floating, _leaves(a))) for a in arrays]
     wrt = tuple(i for i, floats in enumerate(floating) if floats and i not in constant)
 
-    def own(cotangent: Value, *given: Value) -> Value:
+    def own(cotangent: Value, *given: Value, **kwargs: Value) -> Value:
         with library.around():
-            return library.pull(function, run, cotangent, given)
+            return library.pull(function, functools.partial(run, **kwargs), cotangent, given)
 
     owner = getattr(function, "__self__", None)
     named = owner if isinstance(owner, type) else function
     what = getattr(named, "__name__", type(named).__name__)
     note = NOTE.format(what=what, name=library.name)
-    return Adapted(outer, own, (*arrays, *held), wrt, note)
+    at = [(*p, *held) if isinstance(p, tuple) else p for p in at]
+    return Adapted(outer, own, (*arrays, *held), at, wrt, note)
 
 
 def _look_into(forward: Value, claim: Value, args: Sequence[Value]) -> tuple[Value, bool, bool]:
@@ -116,26 +117,22 @@ def _look_into(forward: Value, claim: Value, args: Sequence[Value]) -> tuple[Val
     return function, module, module or applied or any(map(_is_tensor, _leaves(tuple(args))))
 
 
-def _adapt_claim(claim: Value, library: TensorLibrary) -> Value:
-    """A pass back or a gradient of the user's; True says that forward gives it."""
-    if not callable(claim):
-        return claim if claim is True else _each(_to_array, claim)
+def _wrap(library: TensorLibrary, function: Value, run: Routine, fixed: Value = ()) -> Routine:
+    """What runs on arrays, by the name and the parameters of a function; a `ctx` is no argument."""
 
-    def theirs(*given: Value, **kwargs: Value) -> Value:
-        return library.run(claim, given, kwargs)
+    def adapted(*given: Value, **kwargs: Value) -> Value:
+        if any(map(_is_ours, list_leaves(given).values())):
+            raise TypeError(f"a function of {library.name} {PLAIN}")
+        return library.run(run, (*given, *fixed), kwargs)
 
-    return functools.update_wrapper(theirs, claim, updated=())
-
-
-def _name_as(adapted: Routine, function: Value) -> None:
-    """Give what is adapted the name and the parameters of a function; a `ctx` is no argument."""
     functools.update_wrapper(adapted, function, updated=())
     owner = getattr(function, "__self__", None)
     read: Value = getattr(owner if isinstance(owner, type) else function, "forward", function)
     with contextlib.suppress(TypeError, ValueError):
         found = inspect.signature(read)
         kept = [p for k, p in enumerate(found.parameters.values()) if k or p.name != "ctx"]
-        adapted.__signature__ = found.replace(parameters=kept)  # type: ignore[attr-defined]
+        setattr(adapted, "__signature__", found.replace(parameters=kept))  # noqa: B010 - mypy
+    return adapted
 
 
 # -- PyTorch -------------------------------------------------------------------------------------
@@ -258,15 +255,12 @@ def _is_of_jax(function: Value, args: Sequence[Value]) -> bool:
 
 def _is_floating(value: Value) -> bool:
     """Whether it is an array or tensor of floats: PyTorch takes plain numbers for constants."""
-    array = _is_tensor(value) or read_kind(value) == "f"
-    return array and np.asarray(_to_array(value)).dtype.kind == "f"
+    return read_kind(_to_array(value)) == "f"
 
 
 def _is_ours(value: Value) -> bool:
     """Whether it is a number that gradcheck follows through a program, or an array of such."""
-    return (isinstance(value, np.ndarray) and read_kind(value) == "O") or _find_home(
-        value
-    ) == "gradcheck"
+    return read_kind(value) == "O" or _find_home(value) == "gradcheck"
 
 
 def _find_home(thing: Value) -> str:

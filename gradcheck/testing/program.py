@@ -5,7 +5,7 @@ Arguments, what forward gives and the weights of a layer are trees of arrays.
 
 import copy
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from types import FunctionType, MappingProxyType
@@ -131,7 +131,7 @@ class Way:
     it is called as forward's arguments.
     """
 
-    cotangents: tuple[str, ...] = ("cotangent",)
+    cotangents: tuple[str, ...] = ()  # none: a gradient, of the arguments alone
     behind: str = "arguments"  # or "cache", or "nothing"
 
     def names(self, arguments: Sequence[str]) -> tuple[str, ...]:
@@ -200,6 +200,10 @@ class Outputs:
     shapes: Mapping[Path, tuple[int, ...]] = field(default_factory=dict)
     cached: bool = False
 
+    @property
+    def count(self) -> int:
+        return len({path[0] for path in self.shapes}) or 1
+
     def flat(self, value: Value) -> Value:
         if self.cached:
             value = value[:-1] if self.shapes else value[0]
@@ -265,7 +269,7 @@ class Weights:
         place = self.held()
         return {key: place[key] for key in self.keys}
 
-    def gradients(self, came: Value, own: int) -> "_WithWeights":
+    def gradients(self, came: Value, own: int) -> tuple[Value, Params]:
         """What came, and what backward has left by the keys of the weights: zeros for nothing."""
         left: Value = ()
         if self.left is not None:
@@ -284,7 +288,7 @@ class Weights:
             )
         pairs = zip(held, left, strict=True)
         each = {key: np.zeros(np.shape(w)) if g is MISSING else g for (key, w), g in pairs}
-        return _WithWeights(came, each)
+        return came, each
 
 
 class _Scattered(dict[Value, Value]):
@@ -340,15 +344,12 @@ class UserProgram:
     args: tuple[Value, ...]  # a layer's weights stand behind them
     kwargs: Params
     names: tuple[str, ...]  # of the arguments
-    paths: tuple[Path, ...]  # to the arrays and numbers of the arguments
-    labels: tuple[str, ...]  # of these
+    paths: Mapping[str, Path]  # to the arrays and numbers of the arguments, by their labels
     kept: Kept
     weights: Weights | None = None
     second: bool = False  # whether forward gives its gradient too, behind the value
     keeps: bool = False
     drifts: bool = False
-    first: tuple[Sequence[Value], Value, Sequence[Value]] | None = None
-    """Of the first run its arguments, its value, and copies of the arguments as it left them."""
     outputs: Outputs = field(default_factory=Outputs)
     way: Way = field(default_factory=Way)
 
@@ -357,11 +358,11 @@ class UserProgram:
         """How many arguments are the functions' own."""
         return len(self.args) - (self.weights is not None)
 
-    def value(self, *leaves: Value) -> Value:
+    def value(self, leaves: Params) -> Value:
         """What forward gives, as one array, from the state in which everything was handed over."""
         return self.outputs.flat(self.run(leaves))
 
-    def run(self, leaves: Sequence[Value]) -> Value:
+    def run(self, leaves: Params) -> Value:
         if self.keeps:
             self.kept.put_back()
         args = self._arrange(leaves)
@@ -371,45 +372,46 @@ class UserProgram:
                 place[key] = value
         return self.forward(*args[: self.own], **self.kwargs)
 
-    def pull(self, leaves: Sequence[Value], *cotangent: Value) -> Value:
+    def pull(self, leaves: Params, cotangent: Value) -> Value:
         """What backward gives behind a forward at the same arguments; without one, a gradient."""
         assert self.backward is not None
-        behind = self.way.behind if cotangent else "arguments"
-        value: Value = self.run(leaves) if self.keeps or behind == "cache" or self.second else None
+        way, runs = self.way, self.keeps or self.way.behind == "cache" or self.second
+        value: Value = self.run(leaves) if runs else None
         if self.second:
             return value[1] if len(value) == 2 else tuple(value[1:])
-        given = [self.outputs.cotangents(c) for c in cotangent]
-        given = list(given[0]) if given and len(self.way.cotangents) > 1 else given
-        if behind == "arguments":
+        given = [self.outputs.cotangents(cotangent)] if way.cotangents else []
+        given = list(_list_children(given[0]).values()) if len(way.cotangents) > 1 else given
+        if way.behind == "arguments":
             given += self._arrange(leaves)[: self.own]
-        elif behind == "cache":
+        elif way.behind == "cache":
             given.append(value[-1])
         try:
-            came = self.backward(*given, **_select_keywords(self.backward, self.kwargs))
+            came = self.backward(*given, **self._keywords)
         except Exception as error:
             if not getattr(error, "__notes__", None):
                 name = getattr(self.backward, "__name__", "backward")
-                names = self.names[: self.own]
-                called = ", ".join(self.way.names(names) if cotangent else names)
+                called = ", ".join(way.names(self.names[: self.own]))
                 error.add_note(f"raised where it was called as `{name}({called})`")
             raise
         return came if self.weights is None else self.weights.gradients(came, self.own)
 
-    def leaves(self, args: Sequence[Value]) -> tuple[Value, ...]:
+    def leaves(self, args: Sequence[Value]) -> dict[str, Value]:
         """The arrays of other arguments of the same make; the weights as they are."""
         found = list_leaves((*args, *self.args[len(args) :]))
-        if found.keys() != set(self.paths):
+        if found.keys() != set(self.paths.values()):
             raise TypeError("the points of at= are to be arranged as the arguments")
-        return tuple(found[path] for path in self.paths)
+        return {label: found[path] for label, path in self.paths.items()}
 
     @cached_property
-    def _plain(self) -> bool:
-        return len(self.paths) == len(self.args) and all(len(path) == 1 for path in self.paths)
+    def _keywords(self) -> Params:
+        """Those of forward that backward takes."""
+        known = read_signature(self.backward).parameters
+        several = any(p.kind is p.VAR_KEYWORD for p in known.values())
+        return {name: value for name, value in self.kwargs.items() if several or name in known}
 
-    def _arrange(self, leaves: Sequence[Value]) -> tuple[Value, ...]:
-        if self._plain:
-            return tuple(leaves)
-        arranged: tuple[Value, ...] = put(self.args, dict(zip(self.paths, leaves, strict=True)))
+    def _arrange(self, leaves: Params) -> tuple[Value, ...]:
+        given = {path: leaves[label] for label, path in self.paths.items()}
+        arranged: tuple[Value, ...] = put(self.args, given)
         return arranged
 
     def copy(self, copies: Copies) -> "UserProgram":
@@ -420,51 +422,45 @@ class UserProgram:
             weights = replace(weights, held=held, left=left)
         forward, backward = copies.of(self.forward), copies.of(self.backward)
         kept = Kept(forward, backward)
-        return replace(
-            self, forward=forward, backward=backward, weights=weights, kept=kept, first=None
-        )
+        return replace(self, forward=forward, backward=backward, weights=weights, kept=kept)
 
-    def is_inside(self, leaf: int) -> bool:
-        return len(self.paths[leaf]) > 1
+    def is_inside(self, label: str) -> bool:
+        return len(self.paths[label]) > 1
 
-    def gradients(self, came: Value, wrt: Sequence[int]) -> dict[str, Value]:
+    def gradients(self, came: Value, wrt: Sequence[str]) -> dict[str, Value]:
         """What came, by the labels of the arrays: None where nothing came; TypeError for a muddle.
 
         It may be arranged as all the arguments, as those that are differentiated, as the only one,
         or go by names.
         """
         found: dict[int, Value] = {}
-        if isinstance(came, _WithWeights):
-            came, found = came.came, {self.own: came.left}
-        tops = [i for i in dict.fromkeys(self.paths[k][0] for k in wrt) if i < self.own]
-        found |= self._by_argument(came, tops) if tops or not found else {}
-        pairs = zip(self.labels, self.paths, strict=True)
-        return {label: _pick(found[p[0]], p[1:]) for label, p in pairs if p[0] in found}
+        if self.weights is not None:
+            came, found[self.own] = came
+        tops = [i for i in dict.fromkeys(self.paths[label][0] for label in wrt) if i < self.own]
+        found |= self._by_argument(came, tops) if tops else {}
+        every = self.paths.items()
+        return {label: _pick(found[p[0]], p[1:]) for label, p in every if p[0] in found}
 
     def _by_argument(self, came: Value, tops: list[int]) -> dict[int, Value]:
-        count, alone = self.own, len(tops) == 1
-        if alone and isinstance(came, np.ndarray) and not is_tree(self.args[tops[0]]):
-            return {tops[0]: came}
-        tree = self.args[tops[0]] if alone and is_tree(self.args[tops[0]]) else None
+        count, first, alone = self.own, self.args[tops[0]], len(tops) == 1
+        tree = alone and is_tree(first)
         if isinstance(came, Mapping):
             named = ((i, by_name(came, name)) for i, name in enumerate(self.names[:count]))
             found = {i: g for i, g in named if g is not MISSING}
-            return {tops[0]: came} if tree is not None and not found else found
-        arrays = {p[0] for p, v in list_leaves(self.args).items() if isinstance(v, np.ndarray)}
-        holding = [i for i in tops if i in arrays or not is_tree(self.args[i])]
-        if not isinstance(came, tuple) and not (
-            isinstance(came, list) and (not alone or len(came) == count > 1)
-        ):
-            one = holding or tops
-            if alone or (len(one) == 1 and isinstance(self.args[tops[-1]], dict)):
-                return {one[0]: came}
+            return {tops[0]: came} if tree and not found else found
+        several = isinstance(came, list) and (not alone or len(came) == count > 1)
+        if not (several or isinstance(came, tuple)):
+            if alone:
+                return {tops[0]: came}
             even = isinstance(came, np.ndarray) and came.ndim and not any(map(is_tree, self.args))
             even = even and {came.shape[1:]} == {np.shape(self.args[i]) for i in tops}
             came = list(came) if even else [came]  # `np.array([da, db])`
-        if tree is not None and len(came) not in (1, count):
-            if isinstance(tree, list | tuple):
+        if tree and len(came) not in (1, count):
+            if isinstance(first, list | tuple):
                 return {tops[0]: came}
             raise TypeError(f"a tuple came for the gradient by a dict: {ALONE}")
+        arrays = {p[0] for p, v in list_leaves(self.args).items() if isinstance(v, np.ndarray)}
+        holding = [i for i in tops if i in arrays or not is_tree(self.args[i])]
         for some in (list(range(count)), tops, holding):
             if len(came) == len(some):
                 return dict(zip(some, came, strict=True))
@@ -474,22 +470,6 @@ class UserProgram:
             f"differentiate by ({called}): give one each, in their order, or name wrt=, or params= "
             f"for a layer's weights; {ALONE}"
         )
-
-
-def _select_keywords(function: Routine, keywords: Params) -> Params:
-    if not keywords:
-        return keywords
-    known = read_signature(function).parameters
-    several = any(p.kind is p.VAR_KEYWORD for p in known.values())
-    return {name: value for name, value in keywords.items() if several or name in known}
-
-
-@dataclass(frozen=True)
-class _WithWeights:
-    """Gradients that backward gave, and those that it left in a layer."""
-
-    came: Value
-    left: Value
 
 
 def make_program(
@@ -506,41 +486,6 @@ def make_program(
 
     With `scalar` backward is a gradient of the arguments alone; True says that forward gives it.
     """
-    made = _bind(forward, backward, args, kwargs, weights)
-
-    def run() -> Value:
-        copies[:] = (np.array(a) if isinstance(a, np.ndarray) else a for a in leaves)
-        return copy.copy(made.run(copies))  # it may give the same memory every time
-
-    leaves, copies = made.leaves(()), list[Value]()
-    first = run()
-    with_slopes = made.second and isinstance(first, tuple)
-    outputs, cached = find_outputs(first, scalar=scalar)
-    outputs = Outputs(cached=True) if with_slopes else outputs  # (value, gradient)
-    keeps = made.kept.has_changed() or weights is not None
-    if keeps:
-        drifts = not np.array_equal(outputs.flat(first), outputs.flat(run()))
-        made.keeps, made.drifts = keeps, drifts
-        made.kept.put_back()
-    if not scalar and made.backward is not None:
-        cached = cached if cache is None else cache and isinstance(first, tuple)
-        count = len(outputs.shapes) or 1
-        names = made.names[: made.own]
-        made.way = find_way(made.backward, names, count, cached=cached, keeps=keeps)
-        if made.way.behind == "cache" and not outputs.cached:
-            outputs = _lay_out(first[:-1], cached=True)
-    made.outputs = outputs
-    made.first = None if keeps else (leaves, copy.copy(outputs.flat(first)), copies)
-    return made
-
-
-def _bind(
-    forward: Routine,
-    backward: Value,
-    args: Sequence[Value],
-    kwargs: Params,
-    weights: tuple[Value, Value] | None,
-) -> UserProgram:
     taken = dict(enumerate(list_names(forward))) | getattr(forward, LABELS, {})
     names = tuple(taken.get(i, f"argument {i}") for i in range(len(args)))
     given = forward if backward is True else backward if callable(backward) else None
@@ -548,15 +493,40 @@ def _bind(
     if weights is not None:
         held = find_weights(getattr(forward, "__self__", None), *weights, kept)
         args, names = (*args, held.values()), (*names, WEIGHTS)
-    paths = tuple(list_leaves(tuple(args)))
-    labels = tuple(_label(names[path[0]], path[1:]) for path in paths)
-    return UserProgram(
-        forward, given, tuple(args), kwargs, names, paths, labels, kept, held, backward is True
+    paths: dict[str, Path] = {}
+    for path in list_leaves(tuple(args)):
+        paths[_label(names[path[0]], path[1:], paths)] = path
+    made = UserProgram(
+        forward, given, tuple(args), kwargs, names, paths, kept, held, backward is True
     )
 
+    def run() -> Value:
+        every = made.leaves(()).items()
+        leaves = {n: np.array(a) if isinstance(a, np.ndarray) else a for n, a in every}
+        return copy.copy(made.run(leaves))  # it may give the same memory every time
 
-def _label(name: str, steps: Path) -> str:
-    if name == WEIGHTS and isinstance(steps[0], str):
+    first = run()
+    outputs, cached = find_outputs(first, scalar=scalar)
+    if made.second and isinstance(first, tuple):
+        outputs = Outputs(cached=True)  # (value, gradient)
+    keeps = kept.has_changed() or weights is not None
+    if keeps:
+        made.drifts = not np.array_equal(outputs.flat(first), outputs.flat(run()))
+        kept.put_back()
+    made.keeps = keeps
+    if given is not None and not scalar:
+        cached = cached if cache is None else cache and isinstance(first, tuple)
+        made.way = find_way(
+            given, names[: made.own], outputs.count, cached=cached, keeps=made.keeps
+        )
+        if made.way.behind == "cache" and not outputs.cached:
+            outputs = _lay_out(first[:-1], cached=True)
+    made.outputs = outputs
+    return made
+
+
+def _label(name: str, steps: Path, taken: Container[str]) -> str:
+    if name == WEIGHTS and isinstance(steps[0], str) and steps[0] not in taken:
         name, steps = steps[0], steps[1:]
     inner = (f".{s}" if isinstance(s, Field) else f"[{s!r}]" for s in steps)
     return (name or "params") + "".join(inner)

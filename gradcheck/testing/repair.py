@@ -33,7 +33,7 @@ from gradcheck.testing.copies import (
     list_called,
     list_used,
 )
-from gradcheck.testing.judging import AskedPoint, Claim, compare, is_known
+from gradcheck.testing.judging import Asked, compare, is_known
 from gradcheck.testing.program import UserProgram, list_names
 from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import consult_few
@@ -77,16 +77,12 @@ class Source:
     def __init__(self, function: FunctionType, built: Definition) -> None:
         """Put the definition into a function of the variables of its closure, all of them used."""
         self.function, self.built = function, built
-        free = function.__code__.co_freevars
-        held = f"({','.join(free)},)" if free else "0"
-        self.whole = parse_python(f"def around({', '.join(free)}): pass")
-        fields = dict(ast.iter_fields(built))
-        if isinstance(built, ast.Lambda):
-            value = ast.IfExp(ast.Constant(1), built.body, parse_python(held).body[0].value)
-            inner: ast.stmt = ast.Expr(ast.Lambda(built.args, value))
-        else:
-            body = [*built.body, *parse_python(f"if 0: {held}").body]
-            inner = ast.FunctionDef(**fields | {"body": body, "decorator_list": []})
+        self.tried: set[Value] = set()  # what edits have come to: a third come to the same
+        free = ", ".join(function.__code__.co_freevars)
+        used = parse_python(f"if 0: [{free}]").body
+        body = built.body if isinstance(built, ast.FunctionDef) else [ast.Return(built.body)]
+        inner = ast.FunctionDef(function.__code__.co_name, built.args, [*body, *used], [])
+        self.whole = parse_python(f"def around({free}): pass")
         self.whole.body[0].body = [ast.copy_location(inner, built)]
         ast.fix_missing_locations(self.whole)
         self.places: dict[int, tuple[Value, Value]] = {}  # of every node: what holds it, and where
@@ -97,40 +93,37 @@ class Source:
                 self.places |= {id(held): (holder, key) for key, held in each}
 
     @contextmanager
-    def _edit(self, new: ast.AST | None, old: ast.AST) -> Iterator[None]:
+    def _make(self, edit: "Edit") -> Iterator[None]:
         """The tree with one edit made; what is taken away does nothing."""
-        new = new or ast.Pass()
-        new = new if hasattr(new, "lineno") else ast.copy_location(new, old)
-        holder, key = self.places[id(old)]
+        new = edit.new or ast.Pass()
+        new = new if hasattr(new, "lineno") else ast.copy_location(new, edit.old)
+        holder, key = self.places[id(edit.old)]
         holder[key] = ast.fix_missing_locations(new)
         try:
             yield
         finally:
-            holder[key] = old
+            holder[key] = edit.old
 
     @contextmanager
-    def running(
-        self, new: ast.AST | None, old: ast.AST, tried: set[Value] | None = None
-    ) -> Iterator[bool]:
-        """The function with one edit made, where it compiles and was not `tried` before."""
-        function, was, code = self.function, self.function.__code__, self._compile(new, old)
-        told = code and (function, code.co_code, code.co_consts, code.co_names, code.co_varnames)
-        if code is None or (tried is not None and told in tried):  # a third come to the same
+    def running(self, edit: "Edit") -> Iterator[bool]:
+        """The function with one edit made, where it compiles and was not tried before."""
+        function, was, code = self.function, self.function.__code__, self._compile(edit)
+        told = code and (code.co_code, code.co_consts, code.co_names, code.co_varnames)
+        if code is None or told in self.tried:
             yield False
             return
-        if tried is not None:
-            tried.add(told)
+        self.tried.add(told)
         function.__code__ = code
         try:
             yield True
         finally:
             function.__code__ = was
 
-    def _compile(self, new: ast.AST | None, old: ast.AST) -> CodeType | None:
+    def _compile(self, edit: "Edit") -> CodeType | None:
         """The code of the function with one edit made; None where it does not compile."""
         was = self.function.__code__
         try:
-            with self._edit(new, old):
+            with self._make(edit):
                 made: CodeType = compile(self.whole, was.co_filename, "exec")
         except (SyntaxError, ValueError, TypeError, RecursionError):
             return None
@@ -145,99 +138,48 @@ class Source:
         """
         from gradcheck.diagnosis.patterns import fill  # noqa: PLC0415 - where something is wrong
 
-        line, file = getattr(edit.old, "lineno", 0), find_file(self.function)
         around = (s for s in walk(self.whole, ast.stmt) if edit.old in ast.walk(s))
-        statement = [*around][-1]  # the innermost
-        whole = self._write(statement)
-        if edit.new is None:
-            first = linecache.getline(file, line).strip() if len(whole) > LONGEST else whole
-            return SourceRepair(edit.name, file, line, _cut(first), "")
+        statement: Value = [*around][-1]  # the innermost
+        line, file = getattr(edit.old, "lineno", 0), find_file(self.function)
         more: Value = edit.new
-        if isinstance(statement, ast.For | ast.While) and statement is edit.old:  # a line more
-            last, added = statement.body[-1], ast.unparse(more.body[-1])
-            line = last.end_lineno or line
-            return SourceRepair(edit.name, file, line, _cut(ast.unparse(last)), added, True)
-        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-        if isinstance(target, ast.Name) and statement.value is edit.old and len(whole) > LONGEST:
-            named = fill(edit.new, {}, {id(edit.old): ast.Name(target.id, ast.Load())})
-            if named is not edit.new:
-                new = f"{target.id} = {ast.unparse(named)}"
-                line = statement.end_lineno or line
-                return SourceRepair(edit.name, file, line, _cut(whole), new, True)
-        with self._edit(edit.new, edit.old):
-            new = self._write(edit.new if statement is edit.old else statement)
-        return SourceRepair(edit.name, file, line, *_cut_windows(whole, new))
+        old, new, below = self._write(statement), "", None
+        long = len(old) > LONGEST
+        if more is None:
+            old = linecache.getline(file, line).strip() if long else old
+        elif isinstance(statement, ast.For | ast.While) and statement is edit.old:
+            below, new = statement.body[-1], ast.unparse(more.body[-1])
+        elif long and isinstance(statement, ast.Assign) and statement.value is edit.old:
+            name = getattr(statement.targets[0], "id", "")
+            named = fill(more, {}, {id(edit.old): ast.Name(name, ast.Load())})
+            if name and named is not more:
+                below, new = statement, f"{name} = {ast.unparse(named)}"
+        if below is not None:
+            line, (old, _) = below.end_lineno or line, _cut(self._write(below))
+        else:
+            with self._make(edit):
+                new = self._write(more if statement is edit.old else statement) if more else ""
+            old, new = _cut(old, new)
+        return SourceRepair(edit.name, file, line, old, new, below is not None)
 
-    @staticmethod
-    def _write(statement: Value) -> str:
-        inner: Value = getattr(statement, "value", None)
-        chosen: Value = inner.body if isinstance(inner, ast.Lambda) else None
-        return ast.unparse(chosen.body if chosen else statement)
+    def _write(self, statement: Value) -> str:
+        return ast.unparse(statement.value if isinstance(self.built, ast.Lambda) else statement)
 
 
-def _cut_windows(old: str, new: str) -> tuple[str, str]:
-    """Two lines, cut to what is not alike where they are long."""
+def _cut(old: str, new: str = "") -> tuple[str, str]:
+    """The first lines of two texts, cut to what is not alike where they are long."""
     old, new = old.split("\n", maxsplit=1)[0], new.split("\n", maxsplit=1)[0]
-    if max(len(old), len(new)) <= LONGEST:
-        return old, new
-    pairs = enumerate(zip(old, new, strict=False))
-    same = next((k for k, (a, b) in pairs if a != b), min(len(old), len(new)))
-    start = max(0, same - LONGEST // 3)
+    start = 0
+    if max(len(old), len(new)) > LONGEST:
+        pairs = enumerate(zip(old, new, strict=False))
+        alike = next((k for k, (a, b) in pairs if a != b), min(len(old), len(new)))
+        start = max(0, alike - LONGEST // 3)
     lead = "..." if start else ""
-    return _cut(lead + old[start:]), _cut(lead + new[start:])
-
-
-def _cut(text: str) -> str:
-    line = text.split("\n", maxsplit=1)[0]
-    return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
+    texts = (lead + text[start:] for text in (old, new))
+    first, second = (t if len(t) <= LONGEST else t[: LONGEST - 3] + "..." for t in texts)
+    return first, second
 
 
 # -- what may be missing in it -------------------------------------------------------------------
-
-
-def read_words(
-    source: Source,
-    tree: ast.Module,
-    value: Definition | None,
-    cached: Sequence[str],
-    floats: Params,
-    *,
-    pulls: bool,
-) -> "SourceWords":
-    """The names of a backward pass that stands in a tree, its short calls, parts of the value.
-
-    What `pulls` has a cotangent first; its cache may have names. Those that hold `floats` are
-    likelier than numbers that count; what an object keeps beside numbers is no factor.
-    """
-    from gradcheck.diagnosis.edits import NOBODY, SourceWords  # noqa: PLC0415
-
-    code, built = source.function.__code__, source.built
-    grown = {ast.unparse(n.value) for n in walk(built, ast.Attribute) if n.attr in GROWING}
-    own = [n for n in code.co_varnames if n not in ("self", "cls", "ctx", *grown)]
-    idle = {n for n, v in floats.items() if isinstance(v, float) and v in (0, 1)}  # change nothing
-    own = own[:1] + sorted(set(own[1:]) - idle, key=lambda n: (n not in floats, own.index(n)))
-    every = [n for each in _list_classes(tree, built) for n in walk(each, ast.AST)]
-    inside = [*ast.walk(built), *every]
-    slopes = [n for n in every if isinstance(n, ast.Call) and SLOPE.search(ast.unparse(n.func))]
-    calls = [*_list_short(walk(built, ast.Call)), *_list_short(walk(value, ast.Call | ast.BinOp))]
-    calls += _list_short([n for n in walk(built, ast.Subscript) if isinstance(n.ctx, ast.Load)])
-    divisors = [n.right for n in walk(value, ast.BinOp) if isinstance(n.op, ast.Div)]
-    picked: list[Value] = [n.slice for n in inside if isinstance(n, ast.Subscript)]
-    picked += [key for n in inside if isinstance(n, ast.Dict) for key in n.keys]
-    keys = dict.fromkeys([*(n.value for n in picked if _is_text(n)), *cached])
-    functions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
-    texts = dict.fromkeys(_list_kept(built, every, own, list(keys)))
-    kept = [t for t in texts if "[" in t or t in floats or t[:5] != "self."]
-    return SourceWords(
-        own[0] if own and pulls else NOBODY,
-        (*own, *code.co_freevars),
-        (*calls, *_list_short(slopes)),
-        tuple(dict.fromkeys(t for t in map(ast.unparse, divisors) if len(t) <= CALLED))[:MOST],
-        tuple(t for t in kept if t not in idle),
-        tuple(n for n in code.co_varnames[: code.co_argcount] if n in own),
-        tuple(keys),
-        tuple((n.name, len(n.args.args)) for n in functions),
-    )
 
 
 def _list_classes(tree: ast.Module, built: Definition) -> list[Value]:
@@ -245,7 +187,8 @@ def _list_classes(tree: ast.Module, built: Definition) -> list[Value]:
     named = {n.name: n for n in walk(tree, ast.ClassDef)}
     found = [n for n in named.values() if built in n.body]
     for each in found:
-        found += [named[b.id] for b in each.bases if isinstance(b, ast.Name) and b.id in named]
+        bases = (named.get(getattr(base, "id", "")) for base in each.bases)
+        found += [base for base in bases if base is not None and base not in found]
     return found
 
 
@@ -287,11 +230,10 @@ class RepairSearch:
     """
 
     program: UserProgram
-    every: Sequence[AskedPoint]
+    every: Sequence[Asked]
     rtol: float
     budget: TimeBudget
     trees: dict[str, ast.Module] = field(default_factory=dict)  # of files, which are edited
-    tried: set[Value] = field(default_factory=set)
     copies: Copies = field(default_factory=Copies)
     floats: Mapping[CodeType, Params] = field(default_factory=dict)  # by what runs, their names
     constants: Set[str] = frozenset()  # names of the files that forward reads, and backward
@@ -359,26 +301,23 @@ class RepairSearch:
             name = getattr(node.targets[0], "id", "")
             alone = stored[name] == 1 and not isinstance(node.value, ast.Name)
             value = np.asarray(held.get(name, 0.0))
-            like = self.passed.get(value.shape, ()) if alone and value.size > 1 else ()
-            if any(np.allclose(value, each, MENDED, 0) for each in like):
+            like = (each for each in self.passed if each.shape == value.shape)
+            if alone and value.size > 1 and any(np.allclose(value, v, MENDED, 0) for v in like):
                 found |= {id(n) for n in ast.walk(node)}
         return found
 
     @cached_property
-    def passed(self) -> dict[tuple[int, ...], list[Array]]:
-        """The values that forward passes through at the first point, by their shapes."""
-        found: dict[tuple[int, ...], list[Array]] = {}
+    def passed(self) -> list[Array]:
+        """The values that forward passes through at the first point."""
         try:
             tape = record(self.every[0].case)
         except Exception:  # noqa: BLE001 - a user's program may refuse tensors
             tape = None
-        for given in tape.given.values() if tape else ():
-            found.setdefault(np.shape(given.value), []).append(np.asarray(given.value))
-        return found
+        return [np.asarray(each.value) for each in tape.given.values()] if tape else []
 
     def _is_right_with(self, edit: "Edit", source: Source, seconds: float) -> bool:
         """Whether it holds here, and elsewhere, which is asked once and takes what it takes."""
-        with source.running(edit.new, edit.old, self.tried) as runs:
+        with source.running(edit) as runs:
             here = runs and self.budget.run(lambda: self._holds(self.every), seconds)
             return bool(here and self.budget.run(self._holds_elsewhere))
 
@@ -409,15 +348,9 @@ class RepairSearch:
     def trial(self) -> UserProgram:
         return self.program.copy(self.copies)
 
-    @property
-    def claim(self) -> Claim:
-        assert self.every[0].claim is not None
-        return self.every[0].claim
-
-    def _pull(self, asked: AskedPoint) -> Value:
-        assert asked.claim is not None
+    def _pull(self, asked: Asked) -> Params:
         self.trial.kept.put_back()  # an edit before may have written into an array of the user's
-        return asked.claim.run(self.trial, asked.call.fresh())
+        return asked.call.pull(asked.case.cotangent, None, self.trial)
 
     def _functions(self) -> list[FunctionType]:
         """The copies that backward calls and forward, which is the truth, does not.
@@ -426,7 +359,7 @@ class RepairSearch:
         what it is. A lambda that calls what somebody wrote is the words of a test.
         """
         asked = self.every[0]
-        right = list_called(lambda: self.trial.value(*asked.call.fresh()))
+        right = list_called(lambda: self.trial.value(asked.call.fresh()))
         codes = list_called(lambda: self._pull(asked))
         self.floats = codes
         names = [{name for code in each for name in list_used(code)} for each in (right, codes)]
@@ -443,20 +376,20 @@ class RepairSearch:
         return alone or named
 
     @cached_property
-    def elsewhere(self) -> list[AskedPoint]:
+    def elsewhere(self) -> list[Asked]:
         """The claim at a point beside, and at those of other shapes, where the opinions know it."""
         rng, call = np.random.default_rng(2), self.every[0].call
         every = (nudge(call, rng, fill=True), *grow(call))
         return [found for there in every for found in self._ask(there, rng)]
 
     @cached_property
-    def otherwise(self) -> dict[type | None, list[AskedPoint]]:
+    def otherwise(self) -> dict[type | None, list[Asked]]:
         """The claim where constants that forward reads too are others, of files and of objects.
 
         `(1 - p) ** (GAMMA - 1)` is no `(p - 1) ** (GAMMA - 1)`, though at 2 all but the sign is. So
         is what objects keep, unless backward alone reads some of it, which may be made of the rest.
         """
-        found: dict[type | None, list[AskedPoint]] = {}
+        found: dict[type | None, list[Asked]] = {}
         for kept in (None, float, int):
             copies = Copies()
             call = replace(self.every[0].call, program=self.program.copy(copies), beside=True)
@@ -467,15 +400,16 @@ class RepairSearch:
                 found[kept] = list(asked)
         return found
 
-    def _ask(self, there: Call, rng: np.random.Generator) -> Iterator[AskedPoint]:
+    def _ask(self, there: Call, rng: np.random.Generator) -> Iterator[Asked]:
         try:
             if not np.all(np.isfinite(there.plain())):
                 return
-            c = None if self.claim.cotangent is None else draw_signed(rng, there.shape())
-            case, claim = there.case(self.every[0].case.seed, c), Claim(there, {}, c)
-            asked = AskedPoint(there, case, claim, consult_few([case], True)[0])
+            c = draw_signed(rng, there.shape()) if self.program.way.cotangents else None
+            case = there.case(self.every[0].case.seed, c)
+            unknown = dict.fromkeys(there.wrt)
+            asked = Asked(there, case, consult_few([case], True)[0], unknown)
             if asked.verdict.verdict == "agree" or is_known(asked):
-                came = there.by_name(claim.run(there.program, there.fresh()))  # it may refuse
+                came = there.pull(case.cotangent)  # it may refuse
                 if self._is_shaped(there, came) or not self._is_shaped(self.every[0].call):
                     yield asked
         except Exception:  # noqa: BLE001 - a function may refuse any point
@@ -483,41 +417,68 @@ class RepairSearch:
 
     def _is_shaped(self, call: Call, found: Params | None = None) -> bool:
         """Whether gradients have their arguments' shapes: not all, where a program writes one."""
-        given = self.claim.gradients if found is None else found
+        given = self.every[0].gradients if found is None else found
         due = call.expected_shapes(call.shape() if call.rows else ())
         return {name: np.shape(given[name]) for name in due} == due
 
-    def _holds(self, points: Sequence[AskedPoint]) -> bool:
+    def _holds(self, points: Sequence[Asked]) -> bool:
         try:
             return all(map(self._meets, points))
         except Exception:  # noqa: BLE001 - an edited program may raise anything
             return False
 
-    def _meets(self, asked: AskedPoint) -> bool:
+    def _meets(self, asked: Asked) -> bool:
         call = asked.call
-        if self.shared and not np.array_equal(self.trial.value(*call.fresh()), call.plain()):
+        if self.shared and not np.array_equal(self.trial.value(call.fresh()), call.plain()):
             return False  # the function that is edited gives the value too
         unit = call.grain()
         rtol = max(self.rtol, MENDED * ((unit / EPSILON) ** 0.5 if unit > EPSILON else 0.0))
-        gradients = call.by_name(self._pull(asked))
-        return all(p.right for p in compare(asked.case, asked.verdict, gradients, rtol, unit))
+        return all(part.right for part in compare(asked, self._pull(asked), rtol, unit))
 
     # -- what the file says
 
     def _read_words(self, source: Source, *, first: bool) -> "SourceWords":
-        """The words of a source; parts of the value are the first one's, by the cache's names."""
-        value, cached = None, []
-        if first and not self.program.second:
-            value = self._definition(self.program.forward)
-        if self.program.way.behind == "cache":
-            cache = self.trial.run(self.every[0].call.fresh())[-1]
-            cached = [k for k in cache if isinstance(k, str)] if isinstance(cache, dict) else []
-        held, call = self.floats.get(source.function.__code__, {}), self.every[0].call
-        first_name = next((n for n in list_names(source.function) if n != "self"), "")
-        is_argument = any(np.array_equal(held.get(first_name, ()), call.args[i]) for i in call.wrt)
-        pulls = self.claim.cotangent is not None and not is_argument
-        tree = self._tree(source.function)
-        return read_words(source, tree, value, cached, held, pulls=pulls)
+        """The names of a backward pass, its short calls, and parts of the value for the first one.
+
+        What pulls has a cotangent first; its cache may have names. Those that hold floats are
+        likelier than numbers that count; what an object keeps beside numbers is no factor.
+        """
+        from gradcheck.diagnosis.edits import NOBODY, SourceWords  # noqa: PLC0415
+
+        program, call, cache = self.program, self.every[0].call, None
+        code, built, tree = source.function.__code__, source.built, self._tree(source.function)
+        value = self._definition(program.forward) if first and not program.second else None
+        if program.way.behind == "cache":
+            cache = self.trial.run(call.fresh())[-1]
+        floats = self.floats.get(code, {})
+        begins = next((n for n in list_names(source.function) if n != "self"), "")
+        argument = any(np.array_equal(floats.get(begins, ()), call.args[n]) for n in call.wrt)
+        grown = {ast.unparse(n.value) for n in walk(built, ast.Attribute) if n.attr in GROWING}
+        own = [n for n in code.co_varnames if n not in ("self", "cls", "ctx", *grown)]
+        idle = {n for n, v in floats.items() if isinstance(v, float) and v in (0, 1)}  # no change
+        own = own[:1] + sorted(set(own[1:]) - idle, key=lambda n: (n not in floats, own.index(n)))
+        every = [n for each in _list_classes(tree, built) for n in walk(each, ast.AST)]
+        inside = [*ast.walk(built), *every]
+        slopes = [n for n in every if isinstance(n, ast.Call) and SLOPE.search(ast.unparse(n.func))]
+        read = [n for n in walk(built, ast.Subscript) if isinstance(n.ctx, ast.Load)]
+        calls = walk(built, ast.Call), walk(value, ast.Call | ast.BinOp), read, slopes
+        divisors = [n.right for n in walk(value, ast.BinOp) if isinstance(n.op, ast.Div)]
+        picked: list[Value] = [n.slice for n in inside if isinstance(n, ast.Subscript)]
+        picked += [key for n in inside if isinstance(n, ast.Dict) for key in n.keys]
+        picked += map(ast.Constant, cache if isinstance(cache, dict) else ())
+        keys = dict.fromkeys(n.value for n in picked if _is_text(n))
+        texts = dict.fromkeys(_list_kept(built, every, own, list(keys)))
+        kept = [t for t in texts if "[" in t or t in floats or t[:5] != "self."]
+        return SourceWords(
+            own[0] if own and program.way.cotangents and not argument else NOBODY,
+            (*own, *code.co_freevars),
+            tuple(text for each in calls for text in _list_short(each)),
+            tuple(dict.fromkeys(t for t in map(ast.unparse, divisors) if len(t) <= CALLED))[:MOST],
+            tuple(t for t in kept if t not in idle),
+            tuple(n for n in code.co_varnames[: code.co_argcount] if n in own),
+            tuple(keys),
+            tuple((n.name, len(n.args.args)) for n in tree.body if isinstance(n, ast.FunctionDef)),
+        )
 
     def _tree(self, function: Value) -> ast.Module:
         file = find_file(function)

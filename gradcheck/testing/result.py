@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,7 @@ from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.report.figures import format_bar, nest_text, plain
 from gradcheck.testing.foreign import PLAIN
-from gradcheck.testing.judging import SOUND, Judged, Off, find_level
+from gradcheck.testing.judging import SOUND, Judged, find_level
 from gradcheck.testing.repair import SourceRepair
 from gradcheck.values import Params, Value
 from gradcheck.verdict.consult import Verdict
@@ -174,8 +174,7 @@ def _write_message(found: Result) -> str:
     if wrong:
         blocks = _explain(found, wrong)
     elif verdict.verdict in FAILED and not found.judged:
-        first, *more = faults or [_describe_failure(verdict)]
-        blocks = [first, *_wrap(*more), *_describe_verdict(verdict)]
+        blocks = list(_describe_failure(verdict, faults))
     elif faults:
         blocks = [faults[0], *_wrap(*faults[1:])]
     else:
@@ -221,9 +220,8 @@ def _explain(found: Result, wrong: Sequence[Judged]) -> list[str]:
 
 def _choose_first(part: Judged, name: str) -> str:
     said = f": {name}" if name else ""
-    if part.shape or not part.off:
+    if (off := part.farthest) is None:
         return f"d/d{part.part} {part.shape}{said}"
-    off = max(part.off, key=lambda off: off.distance)
     place = f"d/d{_name_entry(off.part or part.part, off.index)}"
     if off.interval is not None:
         low, high = off.interval
@@ -266,24 +264,20 @@ def _list_entries(part: Judged) -> Iterator[str]:
     smooth = sorted((off for off in part.off if off.interval is None), key=lambda o: -o.distance)
     lines: list[str] = []
     for digits in (9, 7, 5) if smooth else ():  # of an entry with many indices fewer
-        lines = [f"  {line}" for line in align(_make_rows(smooth[:SHOWN], digits))]
+        rows: list[tuple[str, ...]] = [("entry", "claimed", "expected", "tolerance")]
+        for off in smooth[:SHOWN]:
+            bar = max(off.error, EPSILON * abs(off.expected))  # no float64 says more
+            expected = f"{off.expected:.{digits}g} ± {bar:.0e}"
+            name = _name_entry("" if off.index else off.part, off.index)
+            rows.append((name, f"{off.claimed:.{digits}g}", expected, f"{off.tolerance:.0e}"))
+        lines = [f"  {line}" for line in align(rows)]
         if max(map(len, lines)) <= WIDTH:
             break
     yield from lines
-    for off in [off for off in part.off if off.interval is not None][:SHOWN]:
-        low, high = off.interval or (0.0, 0.0)
+    kinks = ((off, off.interval) for off in part.off if off.interval is not None)
+    for off, (low, high) in islice(kinks, SHOWN):
         entry = _name_entry(off.part, off.index)
         yield f"    {entry} is {off.claimed:.9g}, not in [{low:g}, {high:g}]"
-
-
-def _make_rows(entries: Sequence[Off], digits: int) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [("entry", "claimed", "expected", "tolerance")]
-    for off in entries:
-        bar = max(off.error, EPSILON * abs(off.expected))  # no float64 says more
-        expected = f"{off.expected:.{digits}g} ± {bar:.0e}"
-        name = _name_entry("" if off.index else off.part, off.index)
-        rows.append((name, f"{off.claimed:.{digits}g}", expected, f"{off.tolerance:.0e}"))
-    return rows
 
 
 def align(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
@@ -299,41 +293,33 @@ def _name_entry(part: str, index: tuple[int, ...]) -> str:
 # -- where no gradient is known ------------------------------------------------------------------
 
 
-def _describe_failure(verdict: Verdict) -> str:
-    """Why there is no gradient to judge by; a backward of the user's own is no fault of ours."""
-    theirs = next((s for s in verdict.suspects[:1] if s.users), None)
-    if verdict.verdict == "dissent" and theirs is not None:
-        return f"{theirs.op}.backward is wrong: {theirs.detail}"
-    return ALONE if _is_lone(verdict) else FAILED[verdict.verdict]
+def _describe_failure(verdict: Verdict, faults: Sequence[str]) -> Iterator[str]:
+    """Why there is no gradient to judge by, whom the pattern blames, and what helps.
 
-
-def _is_only_floats(verdict: Verdict) -> bool:
+    A backward of the user's own is no fault of ours. Where differences, alone, leave no entry open,
+    what is missing is somebody who agrees.
+    """
+    suspect, wide = next(iter(verdict.suspects), None), WIDE * find_level(verdict)
     given = [opinion.name for opinion in verdict.opinions.values() if not opinion.abstains]
-    return verdict.verdict == "undecided" and given == ["differences"]
-
-
-def _is_lone(verdict: Verdict) -> bool:
-    """Whether differences, alone, leave no entry open: what is missing is somebody who agrees."""
-    wide, known = WIDE * find_level(verdict), [part.gradient for part in verdict.parts.values()]
-    settled = all(g is not None and bool(np.all(g.error <= wide)) for g in known)
-    return _is_only_floats(verdict) and not verdict.entries and settled
-
-
-def _describe_verdict(verdict: Verdict) -> Iterator[str]:
-    """Why no gradient could be established, whom the pattern blames, and what helps."""
-    yield f"  verdict: {verdict.verdict}"
+    floats = verdict.verdict == "undecided" and given == ["differences"]
+    known = [part.gradient for part in verdict.parts.values()]
+    lone = floats and not verdict.entries
+    lone = lone and all(g is not None and bool(np.all(g.error <= wide)) for g in known)
+    first, *more = faults or [ALONE if lone else FAILED[verdict.verdict]]
+    if not faults and verdict.verdict == "dissent" and suspect is not None and suspect.users:
+        first = f"{suspect.op}.backward is wrong: {suspect.detail}"
+    yield from (first, *_wrap(*more), f"  verdict: {verdict.verdict}")
     for entry in [e for e in verdict.entries if e.verdict == verdict.verdict][:SHOWN]:
-        yield from _wrap(
-            f"{_name_entry(entry.part or 'value', entry.index)}: {entry.why}", indent="    "
-        )
-    for suspect in (s for s in verdict.suspects[:1] if not s.users):
+        place = _name_entry(entry.part or "value", entry.index)
+        yield from _wrap(f"{place}: {entry.why}", indent="    ")
+    if suspect is not None and not suspect.users:
         yield f"    first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
     for name, opinion in verdict.opinions.items():
         noted = any(opinion.abstains in note for note in verdict.notes)
         if opinion.abstains and not (noted or opinion.abstains.endswith(PLAIN)):
             yield from _wrap(f"{name} abstains: {opinion.abstains}", indent="    ")
-    if _is_only_floats(verdict):
-        yield from _wrap(HELP if _is_lone(verdict) else OPEN)
+    if floats:
+        yield from _wrap(HELP if lone else OPEN)
 
 
 def _list_unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:

@@ -242,7 +242,6 @@ def unstable_slope(x, sign=-1):
 
 
 def closed(x):
-    """A function that only takes floats."""
     return float(x[0]) ** 2 + float(x[1])
 
 
@@ -288,7 +287,6 @@ def noisy(x):
 
 
 def drawn(x):
-    """Another value at every call."""
     return x * np.random.default_rng().random()
 
 

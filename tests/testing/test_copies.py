@@ -55,8 +55,6 @@ class BatchNorm:
 
 
 class Buffered:
-    """Gives every gradient in the same memory."""
-
     def __init__(self):
         self.buffer = np.zeros((4, 3))
 
@@ -360,7 +358,6 @@ def cast_and_back(c, x):
 
 
 def cast_in_passing(c, x):
-    """What is coarse has no name."""
     return (c.astype("f") * (1 - np.tanh(x) ** 2)).astype(np.float64)
 
 

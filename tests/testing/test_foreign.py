@@ -38,6 +38,9 @@ def test_a_function_of_tensors(torch):
     assert found
     assert "float64" in found.message
     assert assert_gradient(f, torch.tensor(X, dtype=torch.float32), w)
+    bent = function_of(torch, lambda x: x**2, lambda g, x: g * torch.where(x > 0, 2 * x, x))
+    with pytest.raises(GradientError, match=r"d/dx\["):
+        assert_gradient(bent.apply, torch.tensor(abs(X)), at=[(torch.tensor(X),)])
 
 
 def test_a_module_with_its_parameters(torch):

@@ -23,7 +23,6 @@ def linear(x, w, b):
 
 
 def wrong_linear(c, x, w, b):
-    """Its backward, with a mean where the bias adds up."""
     d = c * (1 - linear(x, w, b) ** 2)
     dx = d @ w.T
     return dx, x.T @ d, d.mean(0)
@@ -59,6 +58,11 @@ def tanh_slope(y):
 
 def tanh_back(g, x):
     return g * tanh_slope(np.tanh(x))
+
+
+def by_slope(g, x):
+    slope = lambda v: 3 * np.sin(v)
+    return g * slope(x)
 
 
 def halved(x):
@@ -141,7 +145,6 @@ def times_scale(g, x):
 
 
 def mean_back(g, x, b):
-    """Of a sum; it knows a length, too."""
     n = len(x)  # noqa: F841 - a name that could be brought
     return g, np.mean(g, axis=0)
 
@@ -152,7 +155,6 @@ def masked(x):
 
 
 def masked_back(dout, cache):
-    """It forgets the scale."""
     mask = cache
     return dout * (mask > 0)
 
@@ -163,7 +165,6 @@ def smeared(x):
 
 
 def smeared_back(g, x):
-    """It cuts the wrong part out."""
     pad, (h, w) = 1, x.shape
     d = np.zeros((h + 2 * pad, w + 2 * pad))
     d[:-2, 1:-1] += g
@@ -176,7 +177,6 @@ def scaled(x, gamma):
 
 
 def scaled_back(dout, cache):
-    """One factor is forgotten."""
     dx = dout
     return dx, np.sum(dout * cache["x"], axis=0)
 
@@ -203,7 +203,6 @@ def recurrent(xs):
 
 
 def recurrent_back(g, xs):
-    """No turn hands its gradient on."""
     every, dxs = [np.zeros(3), *recurrent(xs)], np.zeros_like(xs)
     dnext = np.zeros(3)
     for t in range(len(xs) - 1, -1, -1):
@@ -236,7 +235,6 @@ def gated(z, r, h):
 
 
 def gated_back(g, z, r, h):
-    """It forgets that h is multiplied by r."""
     t = np.tanh(r * h)
     dz = -g * t
     dt = g * (1 - z) * (1 - t**2)
@@ -284,6 +282,8 @@ SLIPS = {
     "a long name": (lambda a_name_that_is_long, b: np.sin(a_name_that_is_long),
                     lambda c, x, b: (c * np.sin(x), 0 * b), (X, B), "function-misread",
                     "(c * np.sin(x), 0 * b)", "(c * np.cos(x), 0 * b)"),
+    "a lambda that it names": (lambda x: 3 * np.sin(x), by_slope, (X,), "function-misread",
+                               "lambda v: 3 * np.sin(v)", "lambda v: 3 * np.cos(v)"),
     "a sign": (lambda x: np.maximum(x, 0), lambda c, x: c * (x < 0), (X,), "mask",
                "c * (x < 0)", "c * (x > 0)"),
     "a loop that may not end": (halved, endless, (X,), "", "return 3 * c", ""),
@@ -530,12 +530,12 @@ def test_nobody_else_sees_the_methods_that_are_tried():
 HOMEWORK = """
 import numpy as np
 
-SCALE = 3.0
+SCALE, Logistic = 3.0, object
 
 def cubed_back(g, x):
     return g * SCALE * x
 
-class Logistic:
+class Logistic(Logistic):
     def __call__(self, x):
         return 1 / (1 + np.exp(-x))
 
