@@ -49,6 +49,7 @@ class Plain:
 
 Answer = Formula | NumberList | Plain | Entries
 Reader = Callable[[str], Formula]
+Place = tuple[int, ...]
 Number = tuple[Fraction, Fraction | None]
 """A number with its half unit."""
 
@@ -107,24 +108,23 @@ def _read_entries(formula: Formula, node: ast.expr) -> object:
 
 
 def _read_array(value: object, read: Reader) -> NumberList | Entries:
-    shape: list[int] = []
+    shape: Place = ()
     inner = value
     while isinstance(inner, list | tuple):
-        shape.append(len(inner))
+        shape = (*shape, len(inner))
         if len(shape) > LEVELS:
-            raise _make_complaint((), f"lists nested more than {LEVELS} deep", "give fewer levels")
+            raise _refuse(f"lists nested more than {LEVELS} deep", "give fewer levels")
         if math.prod(max(size, 1) for size in shape) > NUMBERS:
-            raise _make_complaint((), f"more than {NUMBERS:,} numbers", "give a formula")
+            raise _refuse(f"more than {NUMBERS:,} numbers", "give a formula")
         inner = inner[0] if inner else 0
-    due = tuple(shape)
-    entries = [_read_entry(entry, place, read) for place, entry in _walk(value, due, ())]
+    entries = [_read_entry(entry, place, read) for place, entry in _walk(value, shape)]
     if sum(isinstance(entry, Formula) for entry in entries) > FORMULAS:
-        message = f"more than {FORMULAS} formulas in one answer"
-        raise _make_complaint((), message, "give one formula, or numbers")
+        cure = "give one formula, or numbers"
+        raise _refuse(f"more than {FORMULAS} formulas in one answer", cure)
     numbers = [n for e in entries if (n := _read_number(e) if isinstance(e, Formula) else e)]
     if len(numbers) == len(entries):
-        return NumberList(due, tuple(n for n, _ in numbers), tuple(half for _, half in numbers))
-    return Entries(due, tuple(e if isinstance(e, Formula) else read(_write(*e)) for e in entries))
+        return NumberList(shape, tuple(n for n, _ in numbers), tuple(half for _, half in numbers))
+    return Entries(shape, tuple(e if isinstance(e, Formula) else read(_write(*e)) for e in entries))
 
 
 def _read_number(formula: Formula) -> Number | None:
@@ -136,25 +136,22 @@ def _write(value: Fraction, half_unit: Fraction | None) -> str:
     return str(value.numerator) if half_unit is None else write_decimal(value)
 
 
-def _walk(
-    value: object, shape: tuple[int, ...], place: tuple[int, ...]
-) -> Iterator[tuple[tuple[int, ...], object]]:
+def _walk(value: object, shape: Place, place: Place = ()) -> Iterator[tuple[Place, object]]:
     """The entries row by row, each with its place; every list must have the promised length."""
-    below = shape[len(place) :]
-    listed = isinstance(value, list | tuple)
-    if isinstance(value, list | tuple) and below and len(value) == below[0]:
-        for index, entry in enumerate(value):
-            yield from _walk(entry, shape, (*place, index))
-    elif below or isinstance(value, list | tuple):
-        came = f"a list of {len(value)}" if isinstance(value, list | tuple) and below else "a list"
-        due = f"a list of {below[0]}" if below else "a number"
-        message = f"{due} is due, {came if listed else 'a single value'} came"
-        raise _make_complaint(place, message, "make all rows equally long")
-    else:
+    below, parts = shape[len(place) :], value if isinstance(value, list | tuple) else None
+    if parts is None and not below:
         yield place, value
+    elif parts is None or below[:1] != (len(parts),):
+        came = "a list" if parts is not None else "a single value"
+        came += f" of {len(parts)}" if parts is not None and below else ""
+        due = f"a list of {below[0]}" if below else "a number"
+        raise _refuse(f"{due} is due, {came} came", "make all rows equally long", place)
+    else:
+        for index, entry in enumerate(parts):
+            yield from _walk(entry, shape, (*place, index))
 
 
-def _read_entry(value: object, place: tuple[int, ...], read: Reader) -> Formula | Number:
+def _read_entry(value: object, place: Place, read: Reader) -> Formula | Number:
     match value:
         case Formula():
             return value
@@ -169,28 +166,28 @@ def _read_entry(value: object, place: tuple[int, ...], read: Reader) -> Formula 
             came = {bool: "a truth value", dict: "a mapping"}.get(type(value), "nothing")
         case int():
             if value.bit_length() > BITS:
-                raise _make_complaint(place, "a number of hundreds of digits", "round it")
+                raise _refuse("a number of hundreds of digits", "round it", place)
             return Fraction(value), None
         case float():
             return _read_float(value, place)
         case _:
             came = type(value).__name__
-    raise _make_complaint(place, f"a number or a formula is due, {came} came", "give a number")
+    raise _refuse(f"a number or a formula is due, {came} came", "give a number", place)
 
 
-def _read_float(value: float, place: tuple[int, ...]) -> tuple[Fraction, Fraction]:
+def _read_float(value: float, place: Place) -> Number:
     """What was typed, and half a unit of its last digit."""
     if not math.isfinite(value):
-        raise _make_complaint(place, f"{value} is no finite number", "give a finite number")
+        raise _refuse(f"{value} is no finite number", "give a finite number", place)
     exact = getattr(value, "exact", None)
     written = write_decimal(exact) if isinstance(exact, Fraction) else repr(float(value))
     digits = Decimal(repr(float(value)) if written[0] == "(" else written)
     return Fraction(digits), Fraction(10) ** int(digits.as_tuple().exponent) / 2
 
 
-def _describe_place(place: tuple[int, ...]) -> str:
+def _describe_place(place: Place) -> str:
     return f"entry {''.join(f'[{index}]' for index in place)}: " if place else ""
 
 
-def _make_complaint(place: tuple[int, ...], message: str, cure: str) -> TextError:
+def _refuse(message: str, cure: str, place: Place = ()) -> TextError:
     return TextError([Complaint(_describe_place(place) + message, cure)])

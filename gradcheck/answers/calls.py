@@ -1,4 +1,4 @@
-r"""Words: names, entries, functions with their arguments, words run together.
+r"""Words: names, functions with their arguments, words run together; entries, sums over indices.
 
 A function without brackets takes the factors that follow it, powers included, up to an operator, a
 bracket, the next function or e^.
@@ -6,26 +6,31 @@ bracket, the next function or e^.
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from itertools import chain
+from typing import cast
 
-from gradcheck.answers.indices import Indices
 from gradcheck.answers.operands import (
     BRACKETS,
-    CLOSING,
+    LOAD,
     NEVER,
     NUMBER_BEHIND,
     OPERATOR,
     RADICALS,
+    Operands,
     is_power,
 )
-from gradcheck.answers.tokens import Token, find_closing, spell
+from gradcheck.answers.tokens import CLOSING, Token, find_closing, spell
 from gradcheck.answers.tree import (
     ATOM,
+    COMPARED,
     OPERATORS,
     POWER,
+    PRODUCT,
     UNARY,
+    Shape,
     bracket,
     broadcast,
     echo,
@@ -67,10 +72,19 @@ LOGARITHMS = ("lg", "sigma", "σ", "Gamma", "Γ")
 RAISED = re.compile(r"(?:\^|\*\*)-?[\w.,]+\Z")
 JOINTS = frozenset(["", *"*·×⋅∙÷∕/:@", r"\cdot", r"\times", r"\div"])
 """What may stand between two factors, but for brackets."""
+INDEXED = re.compile(
+    r"(?:_([a-z]+) |_ \{ ([a-z](?: , [a-z])*) (?:(!=|<=?|>=?) ([a-z]) |= ([^{}]*)|∈ [^{}]*)?\} )?"
+    r"(?:\^ (\{ [^{}]*\} |\S+ ))?"
+)
+"""What stands below and above a sum sign: `i`, `i=1`, `i, j`, `j != i`."""
+EVERY = re.compile(r"(?:1 )?;(?:[^\W\d]\w*|[^-+\d]*)|0 ;(?:[^\W\d]\w* - 1)?")
+"""From where to where a sum goes over all values of its index."""
 
 
-class Calls(Indices):
-    """The readers of words and of what belongs to them."""
+class Calls(Operands):
+    """The readers of words, of their arguments and of what stands below them."""
+
+    free = False  # whether letters are left
 
     def word(self) -> ast.expr:
         token = self.tokens[self.at]
@@ -84,51 +98,53 @@ class Calls(Indices):
             text += after.text  # \sigma2, \mathbf{x}_i
             token = token._replace(text=text, end=after.end)
             self.tokens[self.at : self.at + 2] = [token]
-        meaning = self.words.meant(text)
+        kind, name = self.words.meant(text)
         stem, _, below = text.rpartition("_")
-        own = stem in self.reading.own and (meaning is None or meaning.kind == "entry")
+        own = stem in self.reading.own and kind in ("", "entry")
         if own and (below.isalpha() or (below.isdigit() and int(below))):
             self.at += 1
             return self.entry(token, self.reading.own[stem], below)
-        if meaning is None or text in WRAPPERS:
+        if not kind or text in WRAPPERS:
             ahead = spell(self.tokens[self.at : self.at + 8])
-            for pattern, reader in UNDECLARED[: 1 if meaning else None]:
+            for pattern, reader in UNDECLARED[: 1 if kind else None]:
                 if pattern.match(ahead) and (found := reader(self, token)):
                     return found
-            if meaning is None:
+            if not kind:
                 raise self.unknown()
-        if meaning.kind == "function":
+        if kind == "function":
             ways = self.words.as_products(text)
             if ways and not self.doubt(usual=True):
                 return self.segments(token, ways)
             after = self.look(1)
             bare = after.kind in ("op", "end") and after.text not in (*OPENS, "^", "-")
-            several = ARITY.get(meaning.name, 1) > 1 and after.text == "("
+            several = ARITY.get(name, 1) > 1 and after.text == "("
             lacks = several and "," not in [t.text for t in self.in_bracket(self.at + 1)]  # m v(t)
-            needs = bare or lacks or (ARITY.get(meaning.name) != 1 and after.text not in "([")
+            needs = bare or lacks or (ARITY.get(name) != 1 and after.text not in "([")
             if needs and (ways := segment(self.words, text, opens=False)):  # Mv, mv^2
                 return self.segments(token, ways)
             self.at += 1
-            return self.application(token, meaning.name)
+            return self.application(token, name)
         self.at += 1
-        if meaning.kind == "entry":
-            name, below = meaning.name.split(",")
+        if kind == "entry":
+            name, below = name.split(",")
             return self.entry(token, self.name(name, token.start), below)
-        return self.declared(token, meaning.name)
+        return self.declared(token, name)
 
     def declared(self, token: Token, name: str) -> ast.expr:
         """A name of the problem; `M(t)` may be M itself, where the program makes M of t."""
         text = token.text
         if name != text and text.lower().startswith(name.lower()):
             self.note(f"{text} is read as {name}")
-        function = self.words.function(name) if self.sees("(") else None
+        if not self.sees("("):
+            return self.name(name, token.start)
+        made, function = name in self.words.values, self.words.function(name)
         usual = not self.arrays or (bool(name[1:]) and name not in LETTERS)
-        if function and name in self.words.values and self.doubt(usual, token.start):
+        if function and made and self.doubt(usual, token.start):
             return self.apply_function(token, function)  # psi(x), var(x)
         if function:
             self.note(f"{text} is a name of this problem: {text}(...) is read as a product")
-        inside = self.in_bracket(self.at) if name in self.words.values and self.sees("(") else []
-        of = {named and named.kind for named in map(self.meaning, inside[::2])}
+        inside = self.in_bracket(self.at) if made else []
+        of = {named.kind for named in map(self.meaning, inside[::2])}
         listed = of == {"name"} and {","}.issuperset(t.text for t in inside[1::2])
         if listed and not self.doubt(usual=not inside[1:]):
             self.at += len(inside) + 2
@@ -160,9 +176,9 @@ class Calls(Indices):
         if self.sees("newaxis"):
             return self.node(ast.Constant(None), self.step().start)
         function = self.words.function(self.look().text)
-        if meaning and meaning.kind == "name" and function:
+        if meaning.kind == "name" and function:
             return self.apply_function(self.step(), function)
-        if not meaning or meaning.kind == "name":
+        if meaning.kind in ("", "name"):
             raise self.unknown()
         return self.word()
 
@@ -320,8 +336,7 @@ class Calls(Indices):
             stops = self.sees(*OPENS)
             if stops and (not numbers or here.spaced) and not self.doubt(usual=numbers):
                 break
-            meaning = self.meaning(here)
-            numbers = numbers and meaning is not None and meaning.kind == "constant"
+            numbers = numbers and self.meaning(here).kind == "constant"
             if here.kind == "number":
                 raise self.fault(here, *NUMBER_BEHIND)
             inner = self.multiply(inner, self.factor(POWER), start)
@@ -418,7 +433,7 @@ class Calls(Indices):
         """`log_3 x` is log(x)/log(3); nothing where what is below is no number and no name."""
         below, start = token.text[4:], token.start
         meaning = self.words.meaning(below)
-        strange = not below.isdigit() and (meaning is None or meaning.kind == "function")
+        strange = not below.isdigit() and meaning.kind in ("", "function")
         if strange or not self.words.function("log"):
             return None
         self.at += 1
@@ -428,6 +443,99 @@ class Calls(Indices):
     def to_base(self, said: str, above: ast.expr, base: ast.expr, start: int) -> ast.expr:
         self.note(f"{said} is read as the logarithm to base {echo(base)}")
         return self.combine(above, ast.Div(), self.apply("log", [base], start), start)
+
+    def entry(self, token: Token, value: ast.expr, below: str) -> ast.expr:
+        """`x_1`, counted from one; `A_ij` at each value of its letters, `x_i` as a row of X."""
+        shape, letters = self.shape(value) or (), "" if below.isdigit() else below
+        if len(shape) < len(letters):
+            raise self.fault(token, "an index of what has no entries", "leave it out")
+        self.count(zip(letters, shape, strict=False), token)
+        places: list[ast.expr] = [self.name(letter, token.start) for letter in letters]
+        for place in () if letters else [below] if len(shape) < 2 else below:
+            places.append(self.whole_number(int(place) - 1, token.start))
+        index = self.node(ast.Tuple(places, LOAD), token.start) if places[1:] else places[0]
+        found = self.node(ast.Subscript(value, index, LOAD), token.start)
+        if not letters:
+            self.note(f"{token.text} is read as {echo(found)}, counted from one")
+        return found
+
+    def kronecker(self, token: Token) -> ast.expr:
+        """`δ_ij` is 1 where i = j, else 0."""
+        self.at += 1
+        return self.compare(token.text[-2], "==", token.text[-1], token.start)
+
+    def compare(self, one: str, relation: str, other: str, start: int) -> ast.expr:
+        left, right = self.name(one, start), self.name(other, start)
+        return self.node(ast.Compare(left, [COMPARED[relation]()], [right]), start)
+
+    def sum(self) -> ast.expr:
+        """`∑_{i=1}^n x_i y_i`: over the values of an index, or over the entries of what follows."""
+        sign, outside = self.step(), self.lengths
+        found, self.lengths = self.find(INDEXED), {}
+        assert found is not None  # nothing at all fits, too
+        one, many, relation, other, first, last = found.groups("")
+        inner = self.factor(PRODUCT)
+        letters = one or many.replace(" , ", "") or next(iter(self.lengths), "")
+        shape = self.shape(inner)
+        n = self.lengths.get(letters, (shape or (0,))[0])
+        only = [self.compare(letters, relation, other, sign.start)] if relation else []
+        self.count([(other, self.lengths.get(letters, 0))] if relation else (), sign)
+        bounds = f"{first};{last.strip('{} ')}"
+        every = bounds in (f"1 ;{n}", f";{n}", f"0 ;{n - 1}") or EVERY.fullmatch(bounds)
+        if every and letters and self.lengths.keys() >= {*letters}:
+            for letter in reversed(letters):
+                each = self.for_each(inner, letter, only)
+                axis = ast.keyword("axis", self.whole_number(0, sign.start))
+                axes = [axis] * (self.shape(inner) != ())
+                inner = self.apply("sum", [each], sign.start, *axes)
+        elif every and not only and (shape is None or len(shape) == 1 or (shape and not letters)):
+            inner = self.apply("sum", [inner], sign.start)
+        else:
+            cure = "write sum(...) with its axis, or einsum('ij,j->i', A, x)"
+            raise self.fault(sign, "this sum over indices is not read", cure)
+        self.count(outside.items(), sign)
+        self.note(self.text(sign.start), inner)
+        return inner
+
+    def for_each(self, inner: ast.expr, letter: str, only: Sequence[ast.expr] = ()) -> ast.expr:
+        """What a formula is for each value of a letter: a vector, or a list."""
+        length = self.lengths.pop(letter)
+        whole = WithoutIndex(letter, (length,), self.shape).visit(deepcopy(inner))
+        left = any(isinstance(n, ast.Name) and n.id == letter for n in ast.walk(whole))
+        if self.shape(inner) == () and not (left or only) and self.shape(whole) == (length,):
+            return cast(ast.expr, whole)
+        start = inner.col_offset
+        values = self.apply("range", [self.whole_number(length, start)], start)
+        counted = self.node(ast.Name(letter, ast.Store()), start)
+        each = ast.comprehension(counted, values, [*only], 0)
+        return self.node(ast.ListComp(inner, [each]), start)
+
+    def count(self, counted: Iterable[tuple[str, int]], token: Token) -> None:
+        """Note how far letters count; a letter has one length."""
+        if any(self.lengths.setdefault(letter, length) != length for letter, length in counted):
+            raise self.fault(token, "an index of two lengths", "use a letter for each")
+
+    def for_every_entry(self, body: ast.expr) -> ast.expr:
+        """The array of such entries, by the letters of its left side: `∂L/∂W_ji =`, `δ_i =`.
+
+        Without one only `p_i - y_i` is read, as p - y: of a matrix nobody knows what is a row.
+        """
+        bound, due = self.reading.bound, self.shapes.get(self.reading.by) or ()
+        fits = self.lengths.keys() <= {*bound} and len(due) in (0, len(bound)) and not self.single
+        self.count(zip(bound, due, strict=False) if fits else (), self.tokens[0])
+        letters = [*bound] if fits else [*self.lengths]
+        for letter in reversed(letters):
+            body = self.for_each(body, letter)
+        listed = isinstance(body, ast.ListComp)
+        if not fits and (letters[1:] or due[1:] or listed or self.reading.single):
+            found = (t for t in self.tokens if letters[-1] in t.text.partition("_")[2])
+            cure = "leave the index out, or write a sum as einsum('ij,j->i', A, x) or a product"
+            cure += ", or begin with `∂L/∂A_ij =`"
+            raise self.fault(next(found, self.tokens[0]), "an index that is not summed over", cure)
+        if listed:
+            return self.apply("array", [body], 0)
+        self.note(f"{self.text(self.tokens[0].start)}, entry by entry,", body)
+        return body
 
     def multiply(
         self, left: ast.expr, right: ast.expr, start: int, *, dotted: bool = False
@@ -460,7 +568,7 @@ class Calls(Indices):
     def is_linear_algebra(self) -> bool:
         """Whether a transpose, a trace or an inverse is there, as in formulas of matrices only."""
         if self.matrices is None:
-            named = {m.name for m in map(self.meaning, self.tokens) if m is not None}
+            named = {meaning.name for meaning in map(self.meaning, self.tokens)}
             primed = any(token.kind == "transpose" for token in self.tokens)
             self.matrices = bool(named & OF_MATRICES or primed or TURNED.search(spell(self.tokens)))
         return self.matrices
@@ -475,10 +583,8 @@ class Calls(Indices):
         while isinstance(first, ast.BinOp):
             first = first.left
         if between:
-            halved = between == "/" and isinstance(right, ast.Constant)
-            doubtful = (halved and self.ends_raised(left)) or (
-                isinstance(first, ast.Name | ast.Constant) and last in self.bare
-            )
+            halved = between == "/" and isinstance(right, ast.Constant) and self.ends_raised(left)
+            doubtful = halved or (last in self.bare and isinstance(first, ast.Name | ast.Constant))
         elif isinstance(left, ast.BinOp) and isinstance(left.op, ast.Div):
             doubtful = self.between(left.left, left.right) in JOINTS - {""}
         else:
@@ -500,6 +606,18 @@ class Calls(Indices):
         """What was typed between two factors; None where they were not typed so."""
         end, start = left.end_col_offset or 0, right.col_offset
         return self.typed[end:start].strip() if end <= start else None
+
+
+class WithoutIndex(ast.NodeTransformer):
+    """`x_i` as the vector x, for a letter i."""
+
+    def __init__(self, letter: str, due: Shape, shape: Callable[[ast.expr], Shape | None]) -> None:
+        self.letter, self.due, self.shape = letter, due, shape
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        indexed = isinstance(node.slice, ast.Name) and node.slice.id == self.letter
+        return node.value if indexed and self.shape(node.value) == self.due else node
 
 
 UNDECLARED: list[tuple[re.Pattern[str], Callable[[Calls, Token], ast.expr | None]]] = [

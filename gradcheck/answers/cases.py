@@ -5,9 +5,18 @@ the rows of `\begin{cases}`. Where no case holds there is no value: 0/0.
 """
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container
 
-from gradcheck.answers.tokens import UNEQUAL, Token, as_set, count_levels, parts_digits, split
+from gradcheck.answers.tokens import (
+    UNEQUAL,
+    Token,
+    Tokens,
+    as_set,
+    count_levels,
+    parts_digits,
+    split,
+)
+from gradcheck.answers.tree import COMPARED
 from gradcheck.answers.words import Words
 
 IF = as_set("if for when at where with provided whenever wenn falls für si pour")
@@ -17,9 +26,7 @@ OR = as_set("or oder ou")
 AND = as_set("and und et")
 UNDEFINED = as_set("undefined dne notdefined isundefined doesnotexist")
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<", "=": "!=", "!=": "="}
-COMPARED = UNEQUAL | {"=", "=="}
 
-Tokens = Sequence[Token]
 Read = Callable[[Tokens], ast.expr]
 Branch = tuple[Tokens, Tokens | None]
 """A value and its condition; None where it holds everywhere else."""
@@ -46,10 +53,10 @@ def by_cases(
     tokens = [
         t for t, after in zip(tokens, texts, strict=True) if t.text != "." or after not in ends
     ]
-    runs = [(_sort(sign, words) if sign else "", run) for sign, run in split(tokens, parts)]
+    runs = [(_sort(sign, words), run) for sign, run in split(tokens, parts)]
     runs = [(sort, run) for sort, run in runs if run or sort in ("if", "else")]
     several = sum(t.text in UNEQUAL for t in tokens) > 1 or [s for s, _ in runs] == ["", "part"]
-    bare = COMPARED if environment else UNEQUAL if several else frozenset[str]()
+    bare = COMPARED if environment else UNEQUAL if several else ()
     branches = _pair(runs, words, bare)
     if not branches or branches[0][1] is None:
         return None
@@ -80,7 +87,7 @@ def _split_alternatives(tests: Tokens) -> list[list[Token]]:
 
 
 def _pair(
-    runs: list[tuple[str, list[Token]]], words: Words, bare: frozenset[str]
+    runs: list[tuple[str, list[Token]]], words: Words, bare: Container[str]
 ) -> list[Branch] | None:
     """Each value with the condition that follows it; None where something is left over."""
     found: list[Branch] = []
@@ -92,12 +99,12 @@ def _pair(
                 return None
             due = True
         if run and held:
-            if not (due or _compares(run, bare)):
+            if not (due or compares(run, bare)):
                 return None
             found.append((held, run))
             held, due = (), False
         elif run:
-            if _compares(run, UNEQUAL):
+            if compares(run, UNEQUAL):
                 return None
             behind = _read_condition_behind(run, words, sure=len(runs) == 1)
             found += [behind] if behind else []
@@ -143,9 +150,9 @@ def _place_tests(node: ast.expr, start: int, end: int) -> ast.expr:
     return node
 
 
-def _has(tokens: Tokens, signs: frozenset[str]) -> bool:
+def _has(tokens: Tokens, signs: Container[str]) -> bool:
     return any(t.text in signs for t in tokens)
 
 
-def _compares(tokens: Tokens, signs: frozenset[str]) -> bool:
+def compares(tokens: Tokens, signs: Container[str]) -> bool:
     return any(t.text in signs and not k for t, k in zip(tokens, count_levels(tokens), strict=True))

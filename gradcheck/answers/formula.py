@@ -3,12 +3,12 @@
 import ast
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations, islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from gradcheck.answers.outline import Outline, WorkingStep
 from gradcheck.answers.tokens import (
     CLOSING,
     Token,
+    Tokens,
     count_levels,
     find_closing,
     make_fault,
@@ -203,31 +204,20 @@ def check_limits(body: ast.expr, reading: Reading, tokens: int) -> None:
         raise make_fault(reading.typed, at, message, "simplify it first", width)
 
 
-@lru_cache
-def _size_of_number(value: object) -> tuple[float, float] | None:
-    if not isinstance(value, int | Fraction):
-        return None
-    if not value:
-        return 0.0, 0.0
-    exponent = math.log10(value.numerator) - math.log10(value.denominator)
-    plain = 0 < value < PLAIN and value.denominator == 1
-    return float(value if plain else np.float64(10) ** exponent), abs(exponent)
-
-
 def _bound_size(node: ast.AST) -> tuple[float, float] | None:
     """A literal number as a float (perhaps infinite) and a bound on its decimal exponent."""
-    if isinstance(node, ast.Name):
-        return None
-    if isinstance(node, ast.Constant):
-        return _size_of_number(node.value)
     match node:
+        case ast.Constant(int() | Fraction() as value):
+            exponent = math.log10(value.numerator) - math.log10(value.denominator) if value else 0.0
+            plain = value < PLAIN and value.denominator == 1
+            return float(value if plain else np.float64(10) ** exponent), abs(exponent)
         case ast.UnaryOp(op, operand):
             inner = _bound_size(operand)
             return inner and (-inner[0] if isinstance(op, ast.USub) else inner[0], inner[1])
         case ast.BinOp(left, op, right) if (a := _bound_size(left)) and (b := _bound_size(right)):
             with np.errstate(all="ignore"):
-                value = float(OPERATIONS[type(op)](a[0], b[0]))
-            return value, a[1] * abs(b[0]) if isinstance(op, ast.Pow) else a[1] + b[1] + 1
+                size = float(OPERATIONS[type(op)](a[0], b[0]))
+            return size, a[1] * abs(b[0]) if isinstance(op, ast.Pow) else a[1] + b[1] + 1
     return None
 
 
@@ -238,6 +228,7 @@ CLOSED = frozenset(CLOSING.values())
 ENDS = ("number", "word", "transpose")
 DIVISION, SIGNS = ("/", ":"), frozenset(["/", ":", "^", "√", "∛"])
 SEPARATORS = frozenset([",", "=", "<", ">", "<=", ">="])
+RATIO = re.compile(r"(?:[-+] )?[\d.eE]+ / [\d.eE]+ ")
 Pair = tuple[int, int]  # the first and the last token inside of brackets
 
 
@@ -255,20 +246,23 @@ def rebracket(formula: Formula) -> Iterator[Other]:
     that are there, or braces of LaTeX, leave no doubt.
     """
     tokens, words = formula.tokens, formula.words
-    missing = dict.fromkeys(list_missing_pairs(tokens, words)) if words is not None else ()
-    pieces = [pair for pair in missing if not _is_one_bracket(tokens, *pair)]
-    if words is None or not pieces:
+    if words is None:
         return
     nodes = [node for node in ast.walk(formula.tree.body) if isinstance(node, ast.expr)]
     every = {(node.col_offset, node.end_col_offset) for node in nodes}
     given = [node.args[0] for node in nodes if isinstance(node, ast.Call) and node.args]
     arguments = {(node.col_offset, node.end_col_offset) for node in given}
-    singles = [
-        (first, last)
-        for first, last in pieces  # what is read as one piece anyway has its brackets
-        if (tokens[first].start, tokens[last].end)
-        not in (every if tokens[first - 1].text in (*DIVISION, "^") else arguments)
-    ][:SINGLE]
+
+    def changes(pair: Pair) -> bool:
+        """Whether brackets may change anything: not where they stand, or around one piece."""
+        first, last = (tokens[at] for at in pair)
+        if first.text in CLOSING and find_closing(tokens[: pair[1] + 1], pair[0]) == pair[1]:
+            return False
+        behind = tokens[pair[0] - 1].text in (*DIVISION, "^")
+        return (first.start, last.end) not in (every if behind else arguments)
+
+    missing = dict.fromkeys(list_missing_pairs(tokens, words))
+    singles = [*filter(changes, missing)][:SINGLE]
     doubles = [(a, b) for a, b in combinations(singles, 2) if a[1] < b[0] or b[1] < a[0]]
     doubles.sort(key=lambda pairs: len({spell(tokens[a : b + 1]) for a, b in pairs}))  # alike first
     for pairs in chain(((pair,) for pair in singles), doubles[:PAIRED]):
@@ -289,25 +283,18 @@ def rebracket(formula: Formula) -> Iterator[Other]:
         yield Other(ast.Expression(body), typed[tokens[0].start : stop])
 
 
-def _is_one_bracket(tokens: Sequence[Token], first: int, last: int) -> bool:
-    return tokens[first].text in CLOSING and find_closing(tokens[: last + 1], first) == last
-
-
-def list_missing_pairs(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
+def list_missing_pairs(tokens: Tokens, words: Words) -> Iterator[Pair]:
     after = [*[token.text for token in tokens[1:]], ""]
     for at, token in enumerate(tokens):
-        function = token.kind == "word" and is_function(token, words)
-        if not function and token.text not in SIGNS:
-            continue
-        opened = after[at] in {*CLOSING, "^"}
+        function, opened = is_function(token, words), after[at] in {*CLOSING, "^"}
         if token.text in DIVISION or (not opened and (token.text in SIGNS or function)):
-            yield from _pair_after(tokens, at, words)
+            yield from islice(_pair_after(tokens, at, words), FURTHER)
         if function and not opened:
             yield from _pair_before_power(tokens, at, at)
         if function and after[at] == "^" and at + 3 < len(tokens):
             last = next(_find_ends(tokens, at + 2), -1)
             if last >= 0 and after[last] not in {"", *CLOSING}:
-                yield from _pair_after(tokens, last, words)  # sec^2 x/a may be sec^2(x/a)
+                yield from islice(_pair_after(tokens, last, words), FURTHER)  # sec^2(x/a)
         if token.text in ("/", "^"):
             yield from _pair_sums(tokens, at)
     for at, token in enumerate(tokens[:-2]):
@@ -315,33 +302,28 @@ def list_missing_pairs(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
             yield from _pair_before_power(tokens, at, at + 2)
 
 
-def _pair_after(tokens: Sequence[Token], sign: int, words: Words) -> Iterator[Pair]:
+def _pair_after(tokens: Tokens, sign: int, words: Words) -> Iterator[Pair]:
     """From after a sign to the end of each further factor, then of each further term."""
-    found, text = 0, tokens[sign].text
+    text = tokens[sign].text
     for last in _find_ends(tokens, sign + 1):
         inside = tokens[sign + 1 : last + 1]
         if text != "/" and _is_set_apart(text, inside):
             return
         named = "word" in [token.kind for token in inside]
-        if text == "^" and not named:
-            kinds = [token.kind if token.kind == "number" else token.text for token in inside]
-            named = kinds[-3:] == ["number", "/", "number"] and kinds[:-3] in ([], ["-"], ["+"])
+        named = named or (text == "^" and RATIO.fullmatch(spell(inside)) is not None)
         powered = last + 1 < len(tokens) and tokens[last + 1].text == "^"
         if named and not powered and not is_function(tokens[last], words):
-            found += 1
             yield sign + 1, last
-        if found == FURTHER:
-            return
 
 
-def _is_set_apart(sign: str, inside: Sequence[Token]) -> bool:
+def _is_set_apart(sign: str, inside: Tokens) -> bool:
     """Whether blanks say that the writer had stopped: `x^2 sin x`, `e^x + 1`."""
     if sign == "^" and any(token.spaced for token in inside[1:]):
         return True
     return any(a.text in ("+", "-") and a.spaced and b.spaced for a, b in pairwise(inside))
 
 
-def _pair_sums(tokens: Sequence[Token], sign: int) -> Iterator[Pair]:
+def _pair_sums(tokens: Tokens, sign: int) -> Iterator[Pair]:
     """The sum that stands before a sign, from where its level begins, or from a later term."""
     level = [0, *count_levels(tokens[:sign])]  # before each token
     here = [at for at in range(sign) if level[at + 1] == level[-1]]
@@ -356,7 +338,7 @@ def _pair_sums(tokens: Sequence[Token], sign: int) -> Iterator[Pair]:
             yield first, sign - 1
 
 
-def _pair_before_power(tokens: Sequence[Token], start: int, first: int) -> Iterator[Pair]:
+def _pair_before_power(tokens: Tokens, start: int, first: int) -> Iterator[Pair]:
     """From a token to what stands before the next power: `cos x` in cos x^2."""
     for last in _find_ends(tokens, first):
         if last > start and last + 1 < len(tokens) and tokens[last + 1].text == "^":
@@ -366,7 +348,7 @@ def _pair_before_power(tokens: Sequence[Token], start: int, first: int) -> Itera
             return
 
 
-def _find_ends(tokens: Sequence[Token], first: int) -> Iterator[int]:
+def _find_ends(tokens: Tokens, first: int) -> Iterator[int]:
     """Where a factor ends, up to the end of the bracket or a sign that parts."""
     for at, level in enumerate(count_levels(tokens[first:]), first):
         token = tokens[at]
@@ -378,5 +360,4 @@ def _find_ends(tokens: Sequence[Token], first: int) -> Iterator[int]:
 
 
 def is_function(token: Token, words: Words) -> bool:
-    meaning = words.meant(token.text) if token.kind == "word" else None
-    return meaning is not None and meaning.kind == "function"
+    return token.kind == "word" and words.meant(token.text).kind == "function"

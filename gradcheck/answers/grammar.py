@@ -13,11 +13,11 @@ import ast
 import re
 
 from gradcheck.answers.calls import Calls
-from gradcheck.answers.indices import COMPARED
 from gradcheck.answers.operands import DEPTH, NEVER, NUMBER_BEHIND, as_list
 from gradcheck.answers.tokens import Token, parts_digits, spell
 from gradcheck.answers.tree import (
     COMPARE,
+    COMPARED,
     POWER,
     PRODUCT,
     SUM,
@@ -39,11 +39,12 @@ BINARY: dict[str, tuple[int, type[ast.operator]]] = {
     "@": (PRODUCT, ast.MatMult),
     **dict.fromkeys(["and", "und", "et"], (0, ast.Mult)),  # of two conditions
 }
-RANKS = (
-    {sign: rank for sign, (rank, _) in BINARY.items()}
-    | dict.fromkeys(COMPARED, COMPARE)
-    | {"^": POWER, **dict.fromkeys(["", ")", "]", "}", "|)", ",", ";", "\n"], -1)}
-)
+RANKS = {
+    **{sign: rank for sign, (rank, _) in BINARY.items()},
+    **dict.fromkeys(COMPARED, COMPARE),
+    "^": POWER,
+    **dict.fromkeys(["", ")", "]", "}", "|)", ",", ";", "\n"], -1),
+}
 """How tightly signs bind; those that end every expression less than all others."""
 IN_CONDITIONS = frozenset(["=", "and", "und", "et"])
 SUFFIXES = frozenset([".", "[", "'"])
@@ -115,7 +116,9 @@ class Parser(Calls):
         if rank == SUM and self.arrays:
             self.beside = self.shape(left)
         right = self.factor(rank + 1)
-        held = sign.text == "⊙" or (sign.text == "·" and self.meets_a_matrix(left, right))
+        held = sign.text == "⊙"
+        if sign.text == "·":  # x·Ax
+            held = [len(self.shape(side) or ()) for side in (left, right)] == [1, 2]
         while held and (self.factor_starts() or self.sees("@")):
             if self.takes("@"):  # what stands together holds together
                 right = self.combine(right, ast.MatMult(), self.factor(PRODUCT + 1), first)
@@ -130,10 +133,6 @@ class Parser(Calls):
             return self.multiply(left, right, start, dotted=True)
         found = self.combine(left, op(), right, start)
         return self.explain(found) if rank == PRODUCT else found
-
-    def meets_a_matrix(self, left: ast.expr, right: ast.expr) -> bool:
-        """Whether a dot stands between a vector and a matrix: `x·Ax`."""
-        return [len(self.shape(side) or ()) for side in (left, right)] == [1, 2]
 
     def comparison(self, left: ast.expr, start: int) -> ast.expr:
         found: ast.expr | None = None
@@ -157,8 +156,7 @@ class Parser(Calls):
         if alone and (shape := self.shape(left)):  # X^T 1
             self.at += 1
             self.note("1 behind an array is read as a column of ones")
-            ones = self.apply("ones", [self.whole_number(shape[-1], token.start)], token.start)
-            return self.combine(left, ast.MatMult(), ones, start)
+            return self.combine(left, ast.MatMult(), self.ones(shape[-1], token.start), start)
         if token.kind == "number" and not (indicator or self.is_coefficient()):
             raise self.fault(token, *NUMBER_BEHIND)
         if token.text in "xX" and read_number(left) is not None and self.stands_for_times():
@@ -170,13 +168,11 @@ class Parser(Calls):
         right = self.factor(PRODUCT + 1)
         left = self.operand(left)
         product = self.multiply(left, right, start)
-        if is_turned(left) or is_turned(right):
-            entrywise = isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult)
-            if entrywise and all(
-                read_number(f) is None and self.shape(f) != () for f in (left, right)
-            ):
-                said = "factors side by side are multiplied entry by entry"
-                self.note(f"{said}; a matrix product is written @")
+        entrywise = isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult)
+        turned = entrywise and (is_turned(left) or is_turned(right))
+        if turned and all(read_number(f) is None and self.shape(f) != () for f in (left, right)):
+            said = "factors side by side are multiplied entry by entry"
+            self.note(f"{said}; a matrix product is written @")
         return product
 
     def stands_for_times(self) -> bool:
@@ -208,7 +204,7 @@ class Parser(Calls):
         if self.sees("{") and self.sees("⊙", ahead=1):  # H^{\odot 2}
             del self.tokens[self.at + 1]
             shape = None
-        if (raised := self.transpose_comes(shape)) is not None:
+        if raised := self.transpose_comes(shape):
             return self.transpose_as_raised(base, sign, raised, start)
         exponent = self.factor(UNARY)
         base = self.operand(base)
@@ -229,39 +225,35 @@ class Parser(Calls):
         self.note(f"{self.text(start)} is read as {said}{echo(found)}")
         return found
 
-    def transpose_comes(self, shape: Shape | None) -> str | None:
-        """A raised `T`, `-T`, `{T}` or `{-T}` is read and given; None where there is none."""
+    def transpose_comes(self, shape: Shape | None) -> str:
+        """A raised `T`, `-T`, `{T}` or `{-T}` is read and given, if there is one."""
         token, at = self.look(), self.at
         if "T" not in [t.text[:1] for t in self.tokens[at : at + 3]]:
-            return None
+            return ""
         found = self.find(RAISED_T)
         letter = self.tokens[self.at - 1 - bool(found and found[1])]
-        if found and (letter.kind != "word" or shape or self.meaning(letter) is None):
+        if found and (letter.kind != "word" or shape or not self.meaning(letter)):
             return "-T" if found[2] else "T"
         self.at = at
         rest = token.text[1:]  # X^TR
         if token.kind != "word" or token.text[0] != "T" or not rest:
-            return None
+            return ""
         words, known = self.with_own(), self.words.meaning(token.text)
-        if (known and known.kind == "name") or not (
-            words.meant(rest) or segment(words, rest, opens=False)
-        ):
-            return None
-        self.instead(
-            Token("transpose", "T", token.start, token.start + 1),
-            Token("word", rest, token.start + 1, token.end),
-        )
+        ways = words.meant(rest) or segment(words, rest, opens=False)
+        if known.kind == "name" or not ways:
+            return ""
+        middle = token.start + 1
+        letter = Token("transpose", "T", token.start, middle)
+        self.instead(letter, Token("word", rest, middle, token.end))
         self.at += 1
         return "T"
 
     def transpose_as_raised(self, base: ast.expr, sign: Token, raised: str, start: int) -> ast.expr:
         if read_number(base) is not None:
             return self.read_row_of_ones(base, sign, start)
-        base, said = as_list(base), ""
-        if raised == "-T":
-            base = self.apply("inv", [base], start)
-        else:
-            said = "the transpose "
+        base, inverted = as_list(base), raised == "-T"
+        base = self.apply("inv", [base], start) if inverted else base
+        said = "" if inverted else "the transpose "
         self.note(f"{self.text(start)} is read as {said}{bracket(base)}.T")
         return self.with_suffixes(self.transpose(base, start), sign.start)
 
@@ -272,9 +264,8 @@ class Parser(Calls):
         if read_number(base) != 1 or not shape:
             cure = "write sum(X, axis=0) for a row of ones times X"
             raise self.fault(sign, "the transpose of a number", cure)
-        ones = self.apply("ones", [self.whole_number(shape[0], start)], start)
+        row = self.transpose(self.ones(shape[0], start), start)
         self.note("1^T is read as a row of ones")
-        row = self.transpose(ones, start)
         return row if inner is base else self.combine(row, ast.MatMult(), inner, start)
 
     def transpose(self, node: ast.expr, start: int) -> ast.expr:
@@ -355,12 +346,10 @@ class Parser(Calls):
         return all(INDEX.fullmatch(t.text) for t in self.in_bracket(self.at))
 
     def subscript(self, value: ast.expr, start: int) -> ast.expr:
-        opening, outside = self.step(), self.slices
-        first, self.slices = self.look().start, True
-        (parts,) = self.rows(opening, self.index)
-        many, self.slices = parts[1:] or self.look(-2).text == ",", outside
+        opening, first = self.step(), self.look().start
+        (parts,) = self.rows(opening, self.index, slices=True)
         index = parts[0]
-        if many:
+        if parts[1:] or self.look(-2).text == ",":
             index = self.node(ast.Tuple(parts, ast.Load()), first)
             index.end_col_offset = self.look(-2).end
         return self.node(ast.Subscript(self.operand(value), index, ast.Load()), start)

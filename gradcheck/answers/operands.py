@@ -5,19 +5,20 @@ Numbers, brackets, lists, bars, roots, sums; `OPERANDS` says which sign begins w
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain
 from operator import methodcaller
 from typing import TypeVar
 
-from gradcheck.answers import tokens
 from gradcheck.answers.tokens import (
+    CLOSING,
     DERIVATIVE,
     GOES_ON,
     UNEQUAL,
     Token,
+    Tokens,
     clip,
     find_closing,
     is_of_blanks,
@@ -36,14 +37,13 @@ from gradcheck.answers.tree import (
     make_constant,
     read_number,
 )
-from gradcheck.answers.words import Meaning, Words, segment
+from gradcheck.answers.words import UNKNOWN, Meaning, Words, segment
 from gradcheck.errors import TextError
 
 DEPTH = 64
 ALL_BARS = -1  # the place of a doubt: who means a length means it wherever bars are
 LOAD = ast.Load()
 LISTED = frozenset([ast.Tuple, ast.List])
-CLOSING = {**tokens.CLOSING, "‖": "‖"}
 SHOWN = {"|(": "|", "|)": "|", "⟦": "\\begin", "⟧": "\\end", "⦃": "\\begin"}
 RADICALS = {"√": "sqrt", "∛": "cbrt"}
 NEVER = {
@@ -77,6 +77,7 @@ INSIDE, POINT = "a comma inside a number", "decimals are written with a point"
 SHAPED = frozenset(["ones", "zeros", "full", "reshape", "view"])
 """Functions that are told a shape: in brackets of its own its comma is never a decimal one."""
 
+Entry = Callable[[], ast.expr | None]
 Node = TypeVar("Node", bound=ast.expr | ast.keyword)
 
 
@@ -96,7 +97,15 @@ class Reading:
     bound: str = ""  # the letters of the left side
     lengths: dict[str, int] | None = None  # of the letters that index, of a piece those around it
     untaken: int | None = None  # where a derivative that is not yet taken stands
-    choices: "Callable[[Reading, Sequence[Token]], ast.expr | None]" = lambda *_: None  # of cases
+    choices: "Callable[[Reading, Tokens], ast.expr | None]" = lambda *_: None  # of cases
+
+    def doubt(self, at: int, usual: bool = True) -> bool:
+        """Decide what is in doubt at a place: as usual, or turned."""
+        self.doubts.append(at)
+        return usual != (at in self.turned)
+
+    def leave_out(self, start: int, end: int) -> None:
+        self.notes.append(f"`{clip(self.typed[start:end].strip())}` is left out")
 
 
 class Operands:
@@ -107,12 +116,7 @@ class Operands:
     matrices: bool | None = None  # whether a transpose or an inverse is there
 
     def __init__(
-        self,
-        reading: Reading,
-        tokens: Sequence[Token],
-        *,
-        single: bool = False,
-        equates: bool = False,
+        self, reading: Reading, tokens: Tokens, *, single: bool = False, equates: bool = False
     ) -> None:
         end = tokens[-1].end if tokens else len(reading.typed)
         self.reading, self.typed, self.words = reading, reading.typed, reading.words
@@ -158,18 +162,18 @@ class Operands:
     def in_bracket(self, opening: int) -> list[Token]:
         return self.tokens[opening + 1 : find_closing(self.tokens, opening)]
 
-    def meaning(self, token: Token) -> Meaning | None:
-        return self.words.meant(token.text) if token.kind == "word" else None
+    def meaning(self, token: Token) -> Meaning:
+        return self.words.meant(token.text) if token.kind == "word" else UNKNOWN
 
     def function_comes(self) -> bool:
         token = self.tokens[self.at]
         if token.kind != "word" or token.text in self.reading.own:
             return token.text in RADICALS
         meaning = self.words.meant(token.text)
-        if meaning is None:
+        if not meaning:
             ways = segment(self.words, token.text, opens=self.sees("(", ahead=1))
-            meaning = self.words.meaning(ways[0][0]) if len(ways) == 1 else None
-        return meaning is not None and meaning.kind == "function"
+            meaning = self.words.meaning(ways[0][0]) if len(ways) == 1 else UNKNOWN
+        return meaning.kind == "function"
 
     def factor_starts(self) -> bool:
         """Whether a factor can start here without a sign of its own."""
@@ -180,17 +184,10 @@ class Operands:
             after = self.look(1)
             goes_on = after.kind in ("number", "word") or after.text in ("(", "{")
             return goes_on and not self.doubt(usual=True)
-        return (
-            token.text in OPERANDS
-            and token.text != "∂"
-            and not (token.text == "‖" and self.in_norm)
-        )
+        return token.text in OPERANDS and token.text not in ("∂", "‖" if self.in_norm else "")
 
     def doubt(self, usual: bool, at: int | None = None) -> bool:
-        """Decide what is in doubt: as usual, or turned."""
-        at = self.tokens[self.at].start if at is None else at
-        self.reading.doubts.append(at)
-        return usual != (at in self.reading.turned)
+        return self.reading.doubt(self.tokens[self.at].start if at is None else at, usual)
 
     def node(self, node: Node, start: int) -> Node:
         """The node with its place: from `start` to the end of the token just read."""
@@ -205,6 +202,9 @@ class Operands:
 
     def whole_number(self, value: int, start: int) -> ast.Constant:
         return self.node(ast.Constant(value), start)
+
+    def ones(self, length: int, start: int) -> ast.expr:
+        return self.apply("ones", [self.whole_number(length, start)], start)
 
     def combine(self, left: ast.expr, op: ast.operator, right: ast.expr, start: int) -> ast.BinOp:
         found = self.node(ast.BinOp(left, op, right), start)
@@ -286,15 +286,16 @@ class Operands:
         if not self.parting and self.sees(","):
             token = self.join_digits(token)
         text = token.text
-        if text.endswith(GOES_ON):
+        if text == "1":
+            if self.indicator_comes():
+                self.takes("_")
+                return self.indicator()
+            due = self.shapes.get(self.reading.by, ())
+            if due[1:] and self.is_bold(token) and self.factor_starts():  # 1 w^T
+                return self.ones(due[0], token.start)
+        elif text.endswith(GOES_ON):
             return self.endless(text.removesuffix(GOES_ON), token.start)
-        if text == "1" and self.indicator_comes():
-            self.takes("_")
-            return self.indicator()
-        due = self.shapes.get(self.reading.by, ())
-        if due[1:] and self.is_bold(token) and self.factor_starts():  # 1 w^T
-            return self.apply("ones", [self.whole_number(due[0], token.start)], token.start)
-        if not text.isdigit() and "." not in text:
+        elif not text.isdigit() and "." not in text:
             letter = "e" if "e" in text else "E"
             mantissa, exponent = text.split(letter)
             if letter in self.words.names:
@@ -330,27 +331,26 @@ class Operands:
         if stop == self.at:
             return first
         joined, before = self.tokens[self.at : stop], self.tokens[: self.at - 1]
-        text = "".join(token.text for token in [first, *joined])
-        whole = first._replace(text=text.replace(",", ""), end=joined[-1].end)
+        text = plain = "".join(token.text for token in [first, *joined])
         if THOUSANDS.fullmatch(text):
-            self.tokens[self.at - 1 : stop] = [whole]
-            return whole
-        found = DECIMAL.fullmatch(text)
-        if not found:
-            if "." in first.text and joined[1].text.isdigit():
-                cure = f"{POINT}: write {first.text.replace('.', '')}.{joined[1].text}"
-                raise self.fault(first, INSIDE, cure)
+            plain = text.replace(",", "")
+        elif found := DECIMAL.fullmatch(text):
+            whole, decimals = found.groups()
+            bare = self.tokens[stop].kind == "end" and all(t.text in "+-" for t in before)
+            thousands = len(decimals) == 3 and len(whole) <= 3 and whole[0] != "0"
+            if ((bare and not self.single) or thousands) and not text.endswith(GOES_ON):
+                cure = f"{POINT}: {whole}.{decimals}"
+                cure += f", thousands as {whole}{decimals}" if len(decimals) == 3 else ""
+                raise self.fault(joined[0], INSIDE, cure)
+            plain = text.replace(",", ".")
+            self.note(f"{text} is read as {whole}.{decimals}")
+        elif "." in first.text and joined[1].text.isdigit():
+            cure = f"{POINT}: write {first.text.replace('.', '')}.{joined[1].text}"
+            raise self.fault(first, INSIDE, cure)
+        else:
             return first
-        bare = self.tokens[stop].kind == "end" and all(t.text in "+-" for t in before)
-        thousands = len(found[2]) == 3 and len(found[1]) <= 3 and found[1][0] != "0"
-        if ((bare and not self.single) or thousands) and not text.endswith(GOES_ON):
-            cure = f"{POINT}: {found[1]}.{found[2]}"
-            cure += f", thousands as {found[1]}{found[2]}" if len(found[2]) == 3 else ""
-            raise self.fault(joined[0], INSIDE, cure)
-        whole = whole._replace(text=text.replace(",", "."))
-        self.tokens[self.at - 1 : stop] = [whole]
-        self.note(f"{text} is read as {found[1]}.{found[2]}")
-        return whole
+        self.tokens[self.at - 1 : stop] = [first._replace(text=plain, end=joined[-1].end)]
+        return self.look(-1)
 
     def are_decimals(self, opening: Token) -> bool:
         """Whether the commas of `[0,5; 1,5]` are decimal commas."""
@@ -393,7 +393,7 @@ class Operands:
         return found
 
     def closes(self, opening: Token) -> None:
-        closing = CLOSING[opening.text]
+        closing = CLOSING.get(opening.text, "‖")
         if self.takes(closing):
             return
         shown, due = SHOWN.get(opening.text, opening.text), SHOWN.get(closing, closing)
@@ -404,13 +404,14 @@ class Operands:
     def rows(
         self,
         opening: Token,
-        entry: Callable[[], ast.expr | None] | None = None,
+        entry: Entry | None = None,
         *,
         blanks: bool = False,
+        slices: bool = False,
     ) -> list[list[ast.expr]]:
         """What commas and semicolons part in brackets, the first of which was read."""
-        closing, outside = CLOSING[opening.text], (self.bars, self.parting)
-        self.bars, self.parting = 0, self.parts_here(opening)
+        closing, outside = CLOSING.get(opening.text, "‖"), (self.bars, self.parting, self.slices)
+        self.bars, self.parting, self.slices = 0, self.parts_here(opening), slices
         found: list[list[ast.expr]] = [[]]
         while True:
             value = entry() if entry else self.expression(UNARY if blanks else 0)
@@ -425,13 +426,13 @@ class Operands:
                 break
             if ends and not parted:
                 found.append([])
-        self.bars, self.parting = outside
+        self.bars, self.parting, self.slices = outside
         self.closes(opening)
         return found
 
     def group(self) -> ast.expr:
         opening = self.step()
-        if self.sees(CLOSING[opening.text]):
+        if self.sees(CLOSING.get(opening.text, "‖")):
             raise self.fault(opening, "empty brackets", "write what belongs between them")
         parts = [*chain(*self.rows(opening))]
         if len(parts) == 1 and self.look(-2).text not in (",", ";"):
@@ -441,9 +442,8 @@ class Operands:
     def list_(self) -> ast.expr:
         """A list of values, perhaps of rows, which semicolons or line breaks part."""
         blanks = not self.single and is_of_blanks(self.in_bracket(self.at))
-        opening, outside, self.slices = self.step(), self.slices, False
+        opening = self.step()
         rows = [[]] if self.takes(CLOSING[opening.text]) else self.rows(opening, blanks=blanks)
-        self.slices = outside
         if len({len(row) for row in rows}) > 1:
             raise self.fault(opening, "rows of unlike lengths", "make them equally long")
         found = rows[0] if len(rows) == 1 else [row[0] for row in rows]

@@ -12,18 +12,19 @@ from functools import partial
 from itertools import accumulate, pairwise, permutations, takewhile
 from typing import NamedTuple
 
-from gradcheck.answers.cases import COMPARED, IF, by_cases
+from gradcheck.answers.cases import IF, by_cases, compares
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, UNTAKEN, Reading
-from gradcheck.answers.prose import AT_POINT, IS, ROUNDED, SIGNS, STRANGE, Prose, Tokens
+from gradcheck.answers.prose import AT_POINT, IS, ROUNDED, SIGNS, STRANGE, Prose
 from gradcheck.answers.tokens import (
     DERIVATIVE,
     GREEK,
     LINKS,
     UNEQUAL,
+    Clause,
     Token,
+    Tokens,
     as_set,
-    clip,
     count_levels,
     find_closing,
     glue,
@@ -36,6 +37,7 @@ from gradcheck.answers.tokens import (
     without_columns,
     without_quotes,
 )
+from gradcheck.answers.tree import COMPARED
 from gradcheck.errors import TextError
 
 BELOW = as_set("where with wobei mit avec où con donde")
@@ -44,7 +46,7 @@ DERIVATIVES = as_set("derivative gradient slope ableitung dérivée derivada der
 THEREFORE = as_set("so thus hence therefore get gets obtain yields simplifies becomes")
 """Between two formulas what ⇒ is."""
 REASONS = as_set("since because weil denn")
-OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | ROUNDED | THEREFORE | REASONS | {*",;\n"}
+OUTLINED = LINKS | IS | {*COMPARED} | PARTING | AT_POINT | ROUNDED | THEREFORE | REASONS | {*",;\n"}
 """Where none of these is, a text is one formula and words."""
 PARTS = frozenset([",", ";", ":", ".", "\n"])
 STOPPED = re.compile(r"\d+\.")  # a number at the end of a sentence
@@ -86,6 +88,7 @@ DEFINED = re.compile(
     r"[^\W\d]\w*(?:'|\^\d)?(?:\([^\W\d]\w*(?:,[^\W\d]\w*)*\))?|d[^\W\d]\w*/d[^\W\d]\w*"
 )
 LETTERED = {*GREEK.values(), *GREEK, *"abcdfghijklmnopqrstuvwxyz"}
+NOT_TAKEN = "a derivative that is not yet taken", DERIVATIVE
 MOST = 6  # definitions
 LABEL = 32  # tokens of a name or a definition before a colon
 
@@ -105,13 +108,7 @@ class WorkingStep(NamedTuple):
     chained: bool = False
 
 
-class Clause(NamedTuple):
-    sign: Token | None
-    tokens: list[Token]
-
-    @property
-    def word(self) -> str:
-        return self.sign.text.lower() if self.sign else ""
+Step = tuple[WorkingStep, Tokens]
 
 
 class Outline(Prose):
@@ -137,8 +134,7 @@ class Outline(Prose):
             raise self.fault(len(self.typed), "nothing was typed", "give a formula or a number")
         body = self.answer()
         if self.reading.untaken is not None:
-            message = "a derivative that is not yet taken"
-            raise self.fault(self.reading.untaken, message, DERIVATIVE)
+            raise self.fault(self.reading.untaken, *NOT_TAKEN)
         return body
 
     def answer(self) -> ast.expr:
@@ -152,28 +148,22 @@ class Outline(Prose):
             tokens = self.trim_words(self.tokens)
             before = len(self.tokens) - len(tokens) and self.tokens.index(tokens[0])
             if before and OF.search(spell(self.tokens[:before]).lower()):
-                raise self.fault(self.tokens[0], "a derivative that is not yet taken", DERIVATIVE)
-            tree = self.parse(tokens)
-            self.steps.append(WorkingStep(tree, tokens[0].start, tokens[-1].end, 1))
-            return tree
+                raise self.fault(self.tokens[0], *NOT_TAKEN)
+            return self.read_steps([self.make_step(tokens)])
         self.define_behind_cases()
         if (found := self.choices(self.tokens)) is not None:
             return found
         self.tokens = self.leave_points_out()
-        stretches = split(self.tokens, self.parts)
-        alone = not stretches[0][1] and len(stretches) == 2
-        for sign, inside in stretches[1:]:
-            if sign and sign.kind == "word" and (not inside or alone):
+        first, *behind = parted = split(self.tokens, self.parts)
+        for sign, inside in behind:
+            if sign.kind == "word" and not (inside and (first.tokens or behind[1:])):
                 self.leave_out([sign])  # `3x^2 because`, `then 3x^2`
-        parted = [Clause(*each) for each in stretches if each[1]]
-        clauses = []
-        for clause in parted:
-            if clause.word in REASONS and len(parted) > 1:
-                self.leave_out([*filter(None, [clause.sign]), *clause.tokens])
-            elif len(parted) > 1 and self.says_nothing(clause.tokens):
-                self.leave_out(clause.tokens)
-            else:
-                clauses.append(clause)
+        clauses = [clause for clause in parted if clause.tokens]
+        for clause in clauses[:] if clauses[1:] else ():
+            because = clause.word in REASONS
+            if because or self.says_nothing(clause.tokens):
+                self.leave_out([clause.sign, *clause.tokens] if because else clause.tokens)
+                clauses.remove(clause)
         return self.read_last(self.without_definitions(clauses))
 
     # -- trees
@@ -217,11 +207,9 @@ class Outline(Prose):
             return None
         blanks = self.words.arrays and is_of_blanks(body)
         commas = [after.spaced for t, after in pairwise(body) if t.text == ","]
-        if not (len(commas) > 1 or any(commas) or blanks or ";" in texts):
-            return None
-        if re.fullmatch(r"\d{1,3}(?:,\d{3})+", "".join(texts)) or ("\n" in texts and not blanks):
-            return None
-        if not all(map(self.is_label, names)):
+        several = len(commas) > 1 or any(commas) or blanks or ";" in texts
+        one = re.fullmatch(r"\d{1,3}(?:,\d{3})+", "".join(texts)) or ("\n" in texts and not blanks)
+        if one or not (several and all(map(self.is_label, names))):
             return None
         self.leave_out([token for name in names for token in name])
         first, last = body[0], body[-1]
@@ -233,8 +221,9 @@ class Outline(Prose):
 
     def unframe(self, tokens: list[Token]) -> list[Token]:
         """Tokens without dollar signs, quotation marks, remarks, markers and punctuation."""
-        tokens = self.without_counts(tokens)
         text = spell(tokens)
+        if "\n" in text:
+            text = spell(tokens := self.without_counts(tokens))
         if text[0] == "^" or not FRAMING.isdisjoint(text.split(" ")):
             dollars = [t for t in tokens if t.text in ("$", "$$")]
             if len(dollars) % 2:
@@ -255,8 +244,7 @@ class Outline(Prose):
         said = found["letter"] or found["task"]
         named = said and self.words.meant(said)
         if found["counted"] and not named:  # `4: 3x^2` may be a division, or the fourth
-            self.reading.doubts.append(tokens[1].start)
-            named = tokens[1].spaced or tokens[1].start not in self.reading.turned
+            named = self.reading.doubt(tokens[1].start) or tokens[1].spaced
         if named or not (tokens[marker].spaced or found["numbered"]):
             return tokens
         self.leave_out(tokens[:marker])
@@ -320,11 +308,9 @@ class Outline(Prose):
     def parts(self, k: int, before: Tokens) -> bool:
         """Whether a token parts two clauses."""
         tokens, token = self.tokens, self.tokens[k]
-        if token.text == "=>" and (
-            not before or any(t.text == "=" for t in before)
-        ):  # u = x^2 => u' = 2x
+        if token.text == "=>" and (not before or "=" in [t.text for t in before]):
             name = "".join(t.text for t in takewhile(lambda t: t.text != "=", tokens[k + 1 :]))
-            return name.count("\n") == 0 and DEFINED.fullmatch(name) is not None
+            return DEFINED.fullmatch(name) is not None  # u = x^2 => u' = 2x
         if token.kind != "word" and token.text not in PARTS:
             return False
         if token.kind == "line":
@@ -346,7 +332,7 @@ class Outline(Prose):
             return not (rest and rest[0].text == "(")
         if word == "with" and rest and rest[0].text == "respect":
             return False
-        return word in PARTING and self.words.meaning(word) is None
+        return word in PARTING and not self.words.meaning(word)
 
     def goes_on(self, k: int) -> bool:
         """Whether a formula goes on after a line break: a sign stands before or after it."""
@@ -361,8 +347,7 @@ class Outline(Prose):
             return False
         if (defined := self.definition(self.tokens[:k])) and mentions(defined[0], self.tokens[k:]):
             return False
-        self.reading.doubts.append(after.start)  # or the line is a step of its own
-        return after.start not in self.reading.turned
+        return self.reading.doubt(after.start)  # or the line is a step of its own
 
     def links(self, tokens: Tokens) -> list[list[Token]]:
         """The stretches between equals signs, and behind a colon or `is` after a name."""
@@ -405,7 +390,11 @@ class Outline(Prose):
                 clauses = [c._replace(tokens=glue(c.tokens, name)) for c in clauses]
         rest: list[Clause] = []
         named: list[tuple[str, list[Token]]] = []
-        said = [self.without_name(clause.tokens) for clause in clauses]
+        heads = [self.links(clause.tokens)[0] for clause in clauses]
+        said = [
+            clause.tokens[len(head) if names_a_derivative(head) else 0 :]
+            for clause, head in zip(clauses, heads, strict=True)
+        ]
         for k, (clause, behind) in enumerate(zip(clauses, where, strict=True)):
             defined, others = self.definition(clause.tokens, behind > 0), said[:k] + said[k + 1 :]
             if clause is clauses[-1] and clause.word == "\n" and defined:  # f'(x) =
@@ -433,21 +422,16 @@ class Outline(Prose):
                 yield Token("word", letter, k, k + 1, token.spaced and k == token.start)
             yield from [] if short else [token]
 
-    def without_name(self, tokens: Tokens) -> Tokens:
-        """What a clause says: all of it but the name of a derivative before its first sign."""
-        head = self.links(tokens)[0]
-        return tokens[len(head) :] if names_a_derivative(head) else tokens
-
     def define_behind_cases(self) -> None:
         """Read what stands behind cases: `2d if d < 1 else 0, where d = |x|`."""
         words = [k for k, token in enumerate(self.tokens) if token.text.lower() in BELOW]
         if not words or UNEQUAL.isdisjoint(token.text for token in self.tokens[: words[-1]]):
             return
-        (_, cases), *rest = split(self.tokens, lambda k, b: k >= words[-1] and self.parts(k, b))
-        named = [self.definition(tokens, below=True) for _, tokens in rest]
-        if named and all(each and mentions(each[0], cases) for each in named):
+        cases, *rest = split(self.tokens, lambda k, b: k >= words[-1] and self.parts(k, b))
+        named = [self.definition(clause.tokens, below=True) for clause in rest]
+        if named and all(each and mentions(each[0], cases.tokens) for each in named):
             self.define(dict(filter(None, named)))
-            self.tokens = strip(cases)
+            self.tokens = strip(cases.tokens)
 
     def definition(self, tokens: Tokens, below: bool = False) -> tuple[str, list[Token]] | None:
         """The name that a clause defines, and what stands for it; None if it does not.
@@ -457,27 +441,20 @@ class Outline(Prose):
         head, *between = self.links(tokens)
         name = "".join(t.text for t in head)
         between = between if [t.kind for t in head[:2]] != ["word", "word"] else []
-        if (
-            not between
-            or not DEFINED.fullmatch(name)
-            or ("(" in name and head[0].text in self.words.names)
-        ):
+        product = "(" in name and head[0].text in self.words.names
+        if not between or product or not DEFINED.fullmatch(name):
             return None
         inside = between.pop()
         meaning = self.words.meaning(name)
-        free = meaning is None or (name[0] == "d" and {name, name[1:]} <= self.words.names)
+        free = not meaning or (name[0] == "d" and {name, name[1:]} <= self.words.names)
         again = {"constant": True, "name": below, "function": name in LETTERED}
-        if meaning is not None and again.get(meaning.kind):  # `where z = w x`, as the program says
+        if again.get(meaning.kind):  # `where z = w x`, as the program says
             letters = {t.text: self.words.meaning(t.text) for t in inside if t.kind == "word"}
-            numbers = meaning.kind == "name" and all(
-                m and m.kind != "name" for m in letters.values()
-            )
+            kinds = {letter.kind for letter in letters.values()}
+            numbers = meaning.kind == "name" and kinds.isdisjoint(["name", ""])
             own = name in letters and meaning.kind != "function"  # σ = σ(x)
             free = free or not (numbers or own or not letters)  # ln(2) is a point
-        levels = zip(inside, count_levels(inside), strict=True)
-        compares = any(t.text in UNEQUAL and not level for t, level in levels)
-        if not all(map(self.is_label, between)) or compares:
-            return None
+        free = free and all(map(self.is_label, between)) and not compares(inside, UNEQUAL)
         return (name, inside) if free else None
 
     def define(self, named: dict[str, list[Token]]) -> None:
@@ -502,14 +479,14 @@ class Outline(Prose):
 
     def read_last(self, clauses: list[Clause]) -> ast.expr:
         for clause in clauses[1:]:
-            if clause.sign and clause.word in BELOW | AT_POINT:
+            if clause.word in BELOW | AT_POINT:
                 message = f"what stands behind {clause.sign.text} defines nothing"
                 raise self.fault(clause.sign, message, "write where u = x^2")
         parting = next((c.sign for c in clauses[1:] if c.word in (",", ";", ".", "and")), None)
         if parting and not all(len(self.links(c.tokens)) > 1 for c in clauses):
             fault = "several formulas", "give one formula"
             raise self.fault(parting, *NEVER.get(parting.text, fault))
-        steps: list[tuple[str, list[Token], bool]] = []
+        steps: list[Step] = []
         label, aside = "", False
         for clause in clauses:
             linked = self.links(clause.tokens)
@@ -521,19 +498,16 @@ class Outline(Prose):
                     raise self.fault(kept[0], message, "leave it out")
             while len(found) > 1 and self.is_name_behind(found[-1]):
                 self.leave_out(found.pop())
-            if (
-                len(found) > 1
-                and [t.text for t in found[-1]] == ["0"]
-                and self.is_equation(found[-2])
-            ):
-                self.leave_out(found.pop())  # what vanishes at the optimum
+            vanishes = len(found) > 1 and [t.text for t in found[-1]] == ["0"]
+            if vanishes and self.is_equation(found[-2]):  # at the optimum
+                self.leave_out(found.pop())
             label = "" if aside and found[0] else label
             aside = len(found) > 1 and self.is_untaken(found[0], whole=True)  # d/dx(x^2) = 2x
             label = spell(found[0]) if aside else label
             for k, tokens in enumerate(found):
                 last = k == len(found) - 1
                 if last or not self.is_label(tokens) or self.is_untaken(tokens):
-                    steps += [(label, tokens, not last)] if tokens else []
+                    steps += [self.make_step(tokens, label, not last)] if tokens else []
                     continue
                 if k == 0 and tokens:
                     label = "".join(t.text for t in tokens)
@@ -550,8 +524,8 @@ class Outline(Prose):
 
     def is_equation(self, tokens: Tokens) -> bool:
         """Whether tokens that are equal to zero are a formula in the inputs."""
-        meant = [self.words.meant(t.text) for t in tokens if t.kind == "word"]
-        named = any(each and each.kind in ("name", "entry") for each in meant)
+        kinds = {self.words.meant(t.text).kind for t in tokens if t.kind == "word"}
+        named = not kinds.isdisjoint(["name", "entry"])
         return named and not self.is_label(tokens) and not self.is_untaken(tokens)
 
     def is_untaken(self, tokens: Tokens, *, whole: bool = False) -> bool:
@@ -562,43 +536,47 @@ class Outline(Prose):
         named = isinstance(tree, ast.Call) and ast.unparse(tree.func) == UNTAKEN
         return named if whole else tree is not None and aside.untaken is not None
 
-    def read_steps(self, steps: list[tuple[str, list[Token], bool]]) -> ast.expr:
+    def make_step(self, tokens: Tokens, label: str = "", chained: bool = False) -> Step:
+        start = tokens[0].start
+        line = 1 + sum([t.kind == "line" and t.start < start for t in self.tokens])
+        return WorkingStep(None, start, tokens[-1].end, line, label, None, chained), tokens
+
+    def read_steps(self, steps: list[Step]) -> ast.expr:
         """The tree of the last step; the others are kept, but for those of another name.
 
         Of several partial derivatives it is the one that is asked for.
         """
-        by = {label: self.differentiates_by(label) for label, *_ in reversed(steps) if label}
-        due = steps[-1][0] or next((label for label in by if " " not in label), "")
+        labels = [step.label for step, _ in reversed(steps)]
+        by = {label: self.differentiates_by(label) for label in labels if label}
+        due = labels[0] or next((label for label in by if " " not in label), "")
         if by.get(due, "") not in ("", self.reading.by):
             due = next((label for label in by if by[label] == self.reading.by), due)
-        while steps[-1][0] not in ("", due):
+        while steps[-1][0].label not in ("", due):
             self.leave_out(steps.pop()[1])
-        lines = [t.start for t in self.tokens if t.kind == "line"]
-        tree: ast.expr | None = None
-        for k, (label, tokens, chained) in enumerate(steps, 1 - len(steps)):
-            start, end, fault = tokens[0].start, tokens[-1].end, None
-            linked = chained and k < 0
-            if (
-                k < 0
-                and label not in ("", due)
-                and VARIABLES.sub("", label) != due.partition("(")[0]
-            ):
+        last, inside = steps.pop()
+        for step, tokens in steps:
+            label = step.label
+            if label not in ("", due) and VARIABLES.sub("", label) != due.partition("(")[0]:
                 self.leave_out(tokens)
                 continue
-            bound = BOUND.search(label)
-            self.reading.bound = bound[1] if bound else ""
-            if k < 0:
-                tree, fault, _ = self.try_to_parse(tokens)
-                linked &= not (fault and label and RATIO.search(spell(tokens)))  # = dL/dz · dz/dw
-                if fault and not linked:
-                    self.reading.notes.append(f"`{clip(self.typed[start:end])}` is left out")
-            else:
-                inside = zip(tokens, count_levels(tokens), strict=True) if lines else ()
-                tree = self.parse([t for t, level in inside if t.kind != "line" or level] or tokens)
-            line = 1 + sum(at < start for at in lines)
-            self.steps.append(WorkingStep(tree, start, end, line, label, fault, linked))
-        assert tree is not None
-        return tree
+            self.bind(label)
+            tree, fault, _ = self.try_to_parse(tokens)
+            linked = step.chained and not (fault and label and RATIO.search(spell(tokens)))
+            if fault and not linked:  # as `= dL/dz · dz/dw` is, too
+                self.reading.leave_out(step.start, step.end)
+            self.steps.append(step._replace(tree=tree, fault=fault, chained=linked))
+        self.bind(last.label)
+        if "line" in [token.kind for token in inside]:
+            levels = zip(inside, count_levels(inside), strict=True)
+            inside = [token for token, level in levels if token.kind != "line" or level]
+        found = self.parse(inside)
+        self.steps.append(last._replace(tree=found, chained=False))
+        return found
+
+    def bind(self, label: str) -> None:
+        """Keep the letters of a left side, which what follows it may have."""
+        found = BOUND.search(label)
+        self.reading.bound = found[1] if found else ""
 
     def differentiates_by(self, label: str) -> str:
         """The name of the problem by which a label differentiates; empty of any other."""

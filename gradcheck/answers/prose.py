@@ -1,16 +1,14 @@
 """Words around a formula: what is said, what does something to it, and what a note leaves out."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import zip_longest
 
 from gradcheck.answers.operands import Reading
-from gradcheck.answers.tokens import Token, as_set, clip, find_closing, make_fault, spell, strip
-from gradcheck.answers.words import KEPT, STOP, segment
+from gradcheck.answers.tokens import Token, Tokens, as_set, find_closing, make_fault, spell, strip
+from gradcheck.answers.words import KEPT, STOP, UNKNOWN, segment
 from gradcheck.errors import TextError
-
-Tokens = Sequence[Token]
 
 SPOKEN = {"plus": "+", "minus": "-", "times": "*"}
 JOINED = {"over": "/", "squared": "^2", "cubed": "^3"}
@@ -107,8 +105,7 @@ class Prose:
         if APPLIED.search(said) or (behind and DONE.match(said)):
             message = "these words do something to the formula"
             raise self.fault(tokens[0], message, "write it with signs")
-        text = self.typed[tokens[0].start : tokens[-1].end].strip()
-        self.reading.notes.append(f"`{clip(text)}` is left out")
+        self.reading.leave_out(tokens[0].start, tokens[-1].end)
 
     def replace_spoken_signs(self) -> Iterator[Token]:
         """`6 x plus 5`, and `1 over x squared` where nothing else is said of another formula."""
@@ -153,9 +150,8 @@ class Prose:
         if known or not (lower in STOP or text.isalpha()):
             return "d" if text in self.words.names else "k"
         if text in STOP:
-            if text[1:] and self.words.names.issuperset(text):  # of inputs o and f
-                self.reading.doubts.append(token.start)
-            return "k" if token.start in self.reading.turned else "S"
+            product = text[1:] and self.words.names.issuperset(text)  # of inputs o and f
+            return "k" if product and self.reading.doubt(token.start, usual=False) else "S"
         if lower not in STOP and segment(self.words, text, opens=False):
             return "k"
         return "L" if len(text) >= LONG else "s" if text[1:] else "o"
@@ -183,13 +179,13 @@ class Prose:
 
     def goes_on_with(self, after: Tokens) -> bool:
         """Whether a number goes on with a token: `x = 2x`, `x = 2 + 3`."""
-        word = bool(after) and after[0].kind == "word" and self.words.meaning(after[0].text) is None
+        word = bool(after) and after[0].kind == "word" and not self.words.meaning(after[0].text)
         return bool(after) and not word and after[0].text not in {*ENDS, *",;.", "\n", "=>"}
 
     def trim_words(self, tokens: list[Token]) -> list[Token]:
         """A stretch without the words and asides at its ends, which say nothing."""
         meaning = self.words.meaning
-        if None not in [meaning(t.text) for t in tokens if t.kind == "word"]:
+        if UNKNOWN not in [meaning(token.text) for token in tokens if token.kind == "word"]:
             return tokens
         sketch = self.sketch(tokens)
         while tokens:

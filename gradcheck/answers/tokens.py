@@ -259,6 +259,10 @@ class Token(NamedTuple):
     spaced: bool = False
 
 
+Tokens = Sequence[Token]
+END = Token("end", "", 0, 0)
+
+
 def tokenize(typed: str) -> tuple[list[Token], list[str]]:
     """The tokens of a text, and notes on its characters; what cannot be one is refused there."""
     plain = write_plainly(typed)
@@ -370,23 +374,32 @@ def count_levels(tokens: Iterable[Token]) -> Iterator[int]:
         yield level
 
 
-def split(
-    tokens: Sequence[Token], parts: Callable[[int, Sequence[Token]], bool]
-) -> list[tuple[Token | None, list[Token]]]:
-    """The stretches between tokens that part them outside of brackets, and what is before each.
+class Clause(NamedTuple):
+    """A stretch of tokens, and that which parts it from the one before."""
+
+    sign: Token
+    tokens: list[Token]
+
+    @property
+    def word(self) -> str:
+        return self.sign.text.lower()
+
+
+def split(tokens: Tokens, parts: Callable[[int, Tokens], bool]) -> list[Clause]:
+    """The stretches between tokens that part them outside of brackets.
 
     `parts` is asked whether a token does, given its place and the stretch before it.
     """
-    found: list[tuple[Token | None, list[Token]]] = [(None, [])]
+    found = [Clause(END, [])]
     for k, level in enumerate(count_levels(tokens)):
-        if level <= 0 and parts(k, found[-1][1]):
-            found.append((tokens[k], []))
+        if level <= 0 and parts(k, found[-1].tokens):
+            found.append(Clause(tokens[k], []))
         else:
-            found[-1][1].append(tokens[k])
+            found[-1].tokens.append(tokens[k])
     return found
 
 
-def parts_digits(tokens: Sequence[Token], k: int) -> bool:
+def parts_digits(tokens: Tokens, k: int) -> bool:
     """Whether a comma stands between digits without a blank: `2,5`."""
     if not (tokens[k].text == "," and 0 < k < len(tokens) - 1 and not tokens[k].spaced):
         return False
@@ -394,13 +407,13 @@ def parts_digits(tokens: Sequence[Token], k: int) -> bool:
     return tokens[k - 1].kind == after.kind == "number" and not after.spaced
 
 
-def find_closing(tokens: Sequence[Token], opening: int) -> int:
+def find_closing(tokens: Tokens, opening: int) -> int:
     """The place of the bracket that closes one; the end if none does."""
     pairs = enumerate(count_levels(tokens[opening:]), opening)
     return next((at for at, level in pairs if level == 0), len(tokens) - 1)
 
 
-def is_of_blanks(inside: Sequence[Token]) -> bool:
+def is_of_blanks(inside: Tokens) -> bool:
     """Whether blanks alone part the numbers of a list: `[1 -2.5 3]`, `[[1 2] [3 4]]`."""
     if any(not (t.kind in ("number", "line") or t.text in "+-[];") for t in inside):
         return False
@@ -410,7 +423,6 @@ def is_of_blanks(inside: Sequence[Token]) -> bool:
 
 # -- texts without what stands around them
 
-END = Token("end", "", 0, 0)
 LEADING = frozenset(["=", "≈", "~", ":", "=>", "·", ";", ",", "...", "\n"])
 TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>", "\n"])
 
@@ -435,7 +447,7 @@ def without_quotes(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
-def strip(tokens: Sequence[Token]) -> list[Token]:
+def strip(tokens: Tokens) -> list[Token]:
     first, last = 0, len(tokens)
     while first < last and tokens[first].text in LEADING:
         first += 1
@@ -444,7 +456,7 @@ def strip(tokens: Sequence[Token]) -> list[Token]:
     return [*tokens[first:last]]
 
 
-def glue(tokens: Sequence[Token], name: str, pattern: str = "") -> list[Token]:
+def glue(tokens: Tokens, name: str, pattern: str = "") -> list[Token]:
     """The tokens with a name of several, or what a pattern finds, as one word."""
     parts = pattern or re.escape(" ".join(re.findall(r"\w+|\W", name)) + " ")
     found = list(tokens)
@@ -456,7 +468,7 @@ def glue(tokens: Sequence[Token], name: str, pattern: str = "") -> list[Token]:
     return found
 
 
-def mentions(name: str, tokens: Sequence[Token]) -> bool:
+def mentions(name: str, tokens: Tokens) -> bool:
     texts = [token.text for token in tokens if token.kind != "number"]
     below = [text.removeprefix(f"{name}_") for text in texts if text.startswith(f"{name}_")]
     return name in texts or any(each.isdigit() or not each[2:] for each in below)

@@ -25,14 +25,16 @@ OPERATORS: dict[type[ast.AST], tuple[str, int]] = {
     ast.MatMult: (" @ ", PRODUCT),
 }
 
-COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Lt: " < ",
-    ast.LtE: " <= ",
-    ast.Gt: " > ",
-    ast.GtE: " >= ",
-    ast.Eq: " == ",
-    ast.NotEq: " != ",
+COMPARED: dict[str, type[ast.cmpop]] = {
+    "<": ast.Lt,
+    "<=": ast.LtE,
+    ">": ast.Gt,
+    ">=": ast.GtE,
+    "!=": ast.NotEq,
+    "=": ast.Eq,
+    "==": ast.Eq,
 }
+COMPARISONS = {op: f" {sign} " for sign, op in COMPARED.items()}
 
 LONGEST_DECIMAL = 20
 EXACT = Context(prec=2_000, traps=[Inexact])

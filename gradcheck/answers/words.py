@@ -66,8 +66,14 @@ class Meaning(NamedTuple):
     Its kind is "name", "constant", "function", or "entry" of an array: `x,1`, `A,12`, `A,ij`.
     """
 
-    kind: str
-    name: str
+    kind: str = ""
+    name: str = ""
+
+    def __bool__(self) -> bool:
+        return self.kind != ""
+
+
+UNKNOWN = Meaning()
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,46 +90,45 @@ class Words:
     values: frozenset[str] = frozenset()
 
     @cached_property
-    def meaning(self) -> Callable[[str], Meaning | None]:
+    def meaning(self) -> Callable[[str], Meaning]:
         """What a word is as it stands; strangers think of any number of words."""
         return lru_cache(REMEMBERED)(self._find)
 
     @cached_property
-    def meant(self) -> Callable[[str], Meaning | None]:
+    def meant(self) -> Callable[[str], Meaning]:
         """The same; else that of the word in other letters, or the entry that it counts."""
         return lru_cache(REMEMBERED)(self._find_alike)
 
-    def _find(self, word: str) -> Meaning | None:
-        spellings = list(_list_spellings(word))
-        for kind, known in (("name", self.names), ("constant", self.constants)):
-            if kind == "constant" and "_" in word:
-                continue  # p_i is not pi
-            if found := next((each for each in spellings if each in known), None):
-                return Meaning(kind, found)
-        function = next(filter(None, map(self.function, spellings)), None)
-        return Meaning("function", function) if function else None
+    def _find(self, word: str) -> Meaning:
+        spellings = [*_list_spellings(word)]
+        plain = [] if "_" in word else spellings  # p_i is not pi
+        found = [
+            *(Meaning("name", each) for each in spellings if each in self.names),
+            *(Meaning("constant", each) for each in plain if each in self.constants),
+            *(Meaning("function", name) for each in spellings if (name := self.function(each))),
+        ]
+        return found[0] if found else UNKNOWN
 
-    def _find_alike(self, word: str) -> Meaning | None:
+    def _find_alike(self, word: str) -> Meaning:
         known = self.meaning(word)
-        if known is None and word not in KEPT:  # the one declared that differs in capitals only
+        if not known and word not in KEPT:  # the one declared that differs in capitals only
             lower = word.lower()
             names = [name for name in self.names if name.lower() == lower]
             if len(names) == 1:
                 return Meaning("name", names[0])
-            known = self.meaning(lower) if not names and lower != word else None
-            product = known and known.kind == "function" and self.names.issuperset(word)  # Lg
-            if known and (product or (len(lower) == 1 and known.kind != "constant")):
-                known = None
-        return known or (self.entry(word) if word not in LITERALS else None)
+            known = UNKNOWN if names else self.meaning(lower)
+            product = known.kind == "function" and self.names.issuperset(word)  # Lg
+            if product or (len(lower) == 1 and known.kind != "constant"):
+                known = UNKNOWN
+        return known if known or word in LITERALS else self.entry(word)
 
-    def entry(self, word: str) -> Meaning | None:
+    def entry(self, word: str) -> Meaning:
         """`x_1` as the first entry of a vector x, `x_i` as any."""
         found = ENTRY.fullmatch(word)
-        stem = self.meant(found[1]) if found else None
-        shape = self.shapes.get(stem.name) if stem else None
-        if found is None or stem is None or not shape:
-            return None
-        name, below = stem.name, found[2]
+        name, below = (self.meant(found[1]).name, found[2]) if found else ("", "")
+        shape = self.shapes.get(name)
+        if not shape:
+            return UNKNOWN
         if shape[1:] == () and shape == self.shapes.get(below):  # t C_t, of arrays t and C
             return Meaning("name", name)
         places = [below] if below.isdigit() and len(shape) == 1 else list(below)
@@ -131,8 +136,8 @@ class Words:
         fits = len(places) == len(shape) or (rows and len(places) < len(shape))
         counted = zip(places, shape, strict=False)
         if not fits or any(k.isdigit() and not 0 < int(k) <= n for k, n in counted):
-            return None
-        return Meaning("entry", f"{name},{below}") if self.names.isdisjoint(below) else None
+            return UNKNOWN
+        return Meaning("entry", f"{name},{below}") if self.names.isdisjoint(below) else UNKNOWN
 
     def __reduce__(self) -> tuple[type["Words"], tuple[object, ...]]:
         """What is remembered of words is not sent along."""
@@ -143,15 +148,14 @@ class Words:
         return next((name for name in (named, word) if name in self.functions), None)
 
     def is_function(self, piece: str) -> bool:
-        meaning = self.meaning(piece) if piece and not piece.isdigit() else None
-        return meaning is not None and meaning.kind == "function"
+        return not piece.isdigit() and self.meaning(piece).kind == "function"
 
     def takes_several(self, word: str) -> bool:
         """Whether a word ends with a function of several arguments."""
         meaning = self.meant(word)
-        if meaning is None and (ways := segment(self, word, opens=True)):
+        if not meaning and (ways := segment(self, word, opens=True)):
             meaning = self.meaning(ways[0][-1])
-        return meaning is not None and meaning.kind == "function" and ARITY.get(meaning.name) != 1
+        return meaning.kind == "function" and ARITY.get(meaning.name) != 1
 
     def spell(self, pieces: tuple[str, ...]) -> str:
         """Pieces as they would be typed: `x*sin x`; arrays side by side, which may be matrices."""
@@ -249,7 +253,7 @@ def _fits(words: Words, word: str, start: int, stop: int, opens: bool) -> bool:
     if "_" in piece and words.entry(piece):
         return stop == len(word) or not word[stop].isdigit()
     if not words.is_function(piece):
-        return words.meaning(piece) is not None
+        return bool(words.meaning(piece))
     takes_one = ARITY.get(words.function(piece) or "") == 1
     return (len(piece) >= SHORTEST or piece in GREEK) and (opens or takes_one)
 
@@ -281,12 +285,9 @@ SPECIAL = {
 
 
 def list_hints(words: Words, word: str, called: bool) -> str:
-    single = len(word) == 2 and (word[1] in words.names or word[1] in "xyzfgut")
-    if (
-        word == "d"
-        or not word.isidentifier()
-        or (word[0] == "d" and single and "d" not in words.names)
-    ):
+    of = word[1:] if word[0] == "d" and "d" not in words.names else ""
+    differential = len(of) == 1 and (of in words.names or of in "xyzfgut")
+    if differential or word == "d" or not word.isidentifier():
         return DERIVATIVE  # `dx`, `dy`, and `d` in `d/dx`
     entry = SUBSCRIPT.fullmatch(word)
     if entry and entry[1] in words.names:
