@@ -39,8 +39,8 @@ class Site:
 
     `key` finds the same site on the tape of another point; `seen` is what a row may read there in
     the right pass, `said` what its words may mention. Of a mistake that can be made in several ways
-    `choice` is what it is made with, `way` which one it is. Of a block `step` is what it is made
-    of.
+    `way` is which one it is, `given` what the row is told of it. Of a block `step` is what it is
+    made of.
     """
 
     step: Step
@@ -49,8 +49,8 @@ class Site:
     span: Span
     seen: Value
     said: Params = field(default_factory=dict)
-    choice: Value = None
-    way: Key = ()
+    way: int = 0
+    given: tuple[Value, ...] = ()
 
 
 def list_acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[tuple[Key, Made, Gradients]]:
@@ -63,13 +63,13 @@ def list_acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[tuple[Key, Made, 
         if row.verb == "stop":
             yield from _stop_early(tape, row, n)
             continue
-        together: dict[Key, list[Site]] = defaultdict(list)
+        together: dict[int, list[Site]] = defaultdict(list)
         for site in _list_ways(row, found[row.verb]):
             yield from _say(tape, row, [site], (n, *site.key))
             together[site.way].append(site)
         for way, sites in together.items():
             if row.habit and len(sites) > 1:
-                yield from _say(tape, row, sites, (n, "everywhere", *way))
+                yield from _say(tape, row, sites, (n, "everywhere", way))
         for site in _list_ways(row, blocks) if row.verb == "pull" else ():
             yield from _err_in_block(tape, row, site, (n, *site.key))
 
@@ -81,12 +81,10 @@ def _list_ways(row: Mistake, sites: Iterable[Site]) -> Iterator[Site]:
             possible = row.where(site.seen)
         except UNFIT:
             continue
-        if possible and row.choices is None:
-            yield site
-        elif possible and row.choices is not None:
-            for n, choice in enumerate(row.choices(site.seen)):
-                way = ("way", n)
-                yield replace(site, key=(*site.key, *way), choice=choice, way=way)
+        if possible:
+            ways = [(choice,) for choice in row.choices(site.seen)] if row.choices else [()]
+            for n, given in enumerate(ways):
+                yield replace(site, key=(*site.key, n), way=n, given=given)
 
 
 def _find_meetings(tape: Tape) -> Iterator[Site]:
@@ -200,7 +198,7 @@ def _err_in_block(
     tape: Tape, row: Mistake, site: Site, key: Key
 ) -> Iterator[tuple[Key, Made, Gradients]]:
     try:
-        wrong = _err(row, site.seen, site)
+        wrong = row.wrong(site.seen, *site.given)
     except UNFIT:
         return
     if np.shape(wrong) == site.seen.shape:
@@ -223,14 +221,12 @@ def _say(
     yield key, Made(row, span, [], not alone, say), gradients
 
 
-def _err(row: Mistake, edge: Edge, site: Site) -> Value:
-    return row.wrong(edge, site.choice) if row.choices else row.wrong(edge)
-
-
 def _misspeak(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) -> Verbs:
     def err_at(node: Node, i: int, g: Value, right: Value) -> Value:
         site = sites.get((node, i))
-        return _err(row, _describe_edge(tape, node, i, g, right), site) if site else right
+        if site is None:
+            return right
+        return row.wrong(_describe_edge(tape, node, i, g, right), *site.given)
 
     def err_where(step: Step, right: Value, read: Value) -> Value:
         return row.wrong(read) if (step, -1) in sites else right

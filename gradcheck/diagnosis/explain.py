@@ -6,12 +6,12 @@ remembered beside what is prepared.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import accumulate, chain
+from itertools import accumulate
 
 import numpy as np
 
@@ -350,59 +350,50 @@ def _find_unsummed(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[H
 DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 10, 12)  # others are a ratio, not a slip
 LARGEST = 100
 VALUES = 3  # below, any term could be scaled to fit
-Told = Iterator[tuple[Mistake, Mapping[str, str]]]
 
 
 def _find_coefficients(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[Hypothesis]:
-    """Each term of the sum that, times a number, turns the gradient into the answer.
-
-    The number is a constant of the problem or one over it, or a simple fraction.
-    """
+    """Each term of the sum that, times a number, turns the gradient into the answer."""
     right = wanted.right
     if wanted.flat.size < VALUES or np.any(wanted.slack) or right is None:
         return
     for term in prepared.terms:
         share = term.shares[part][wanted.points]
-        if share.any() and np.isfinite(share).all():
-            slips = _try_slips(wanted, term, part, share)
-            told = next(chain(_find_constants(prepared, wanted, term, share), slips), None)
-            if told and told[1]:
-                yield Hypothesis(told[0], term.span, texts=told[1])
+        for row, factor, texts in _list_factors(prepared, part, wanted, term, share):
+            if wanted.is_made(row.wrong(right, share, factor)):
+                if texts:
+                    yield Hypothesis(row, term.span, texts=texts)
+                break
     if wanted.shape == ():
         yield from _find_added(prepared, wanted, right)
 
 
-def _find_constants(
-    prepared: Prepared, wanted: GivenAnswer, term: PreparedTerm, share: Array
-) -> Told:
-    """A constant of the problem that is missing from a term, or there once too often."""
+def _list_factors(
+    prepared: Prepared, part: str, wanted: GivenAnswer, term: PreparedTerm, share: Array
+) -> Iterator[tuple[Mistake, Value, Params]]:
+    """What a term may be times too much: a constant of the problem or one over it; by two numbers.
+
+    A whole number that stands in a whole number's place, or a simple fraction. Nothing is said of
+    the number that is due.
+    """
+    if not share.any() or not np.isfinite(share).all():
+        return
     for name in sorted(term.names & prepared.constants.keys()):
         value = prepared.constants[name][wanted.points][:, None]
-        for row, factor in ((constant_missing, 1 / value), (constant_again, value)):
-            made = row.wrong(wanted.right, share, factor)
-            if np.any(np.abs(value) != 1) and wanted.is_made(made):
-                yield row, {"c": name}
-
-
-def _try_slips(wanted: GivenAnswer, term: PreparedTerm, part: str, share: Array) -> Told:
-    """A whole number in a whole number's place, or a simple fraction before a term.
-
-    Nothing is said of the number that is due.
-    """
-
-    def fits(number: float) -> bool:
-        return wanted.is_made(coefficient_slip.wrong(wanted.right, share, number))
-
+        if np.any(np.abs(value) != 1):
+            yield constant_missing, 1 / value, {"c": name}
+            yield constant_again, value, {"c": name}
     factor = find_ratio(wanted.excess + share, share, wanted.scale)
-    if not fits(factor):
+    if not wanted.is_made(coefficient_slip.wrong(wanted.right, share, factor)):
         return
     due = term.coefficient(part)
-    written = None if due is None else round(due * factor)
-    if due and written and abs(written) <= LARGEST and fits(written / due):
-        yield number_slip, {"factor": str(written), "c": str(due)} if written != due else {}
+    written = round(due * factor) if due else 0
+    if due and 0 < abs(written) <= LARGEST:
+        said = {"factor": str(written), "c": str(due)}
+        yield number_slip, written / due, said if written != due else {}
     simple = _simplify(factor)
-    if simple not in (None, 0, 1) and fits(float(simple or 0)):
-        yield coefficient_slip, {"factor": str(simple)}
+    if simple not in (None, 0, 1):
+        yield coefficient_slip, float(simple or 0), {"factor": str(simple)}
 
 
 def _simplify(number: float) -> Fraction | None:

@@ -32,9 +32,8 @@ def render_verdict(verdict: Any) -> str:
             error = float(np.max(part.gradient.error, initial=0.0))
             shown = np.array2string(np.asarray(part.gradient.value), precision=6, threshold=20)
             rows.append((f"d/d{name}", CODE.format(f"{shown}  {format_bar(error)}")))
-        form = _write_form(verdict, name)
-        if form:
-            rows.append((f"d/d{name}", render_formula(form)))
+        form = nest_text(verdict.opinions["symbolic"].closed.get(name))
+        rows += _render_forms(f"d/d{name}", form)
     rows += [("note", CODE.format(note)) for note in verdict.notes]
     return _render_table(rows)
 
@@ -43,7 +42,8 @@ def render_result(result: Any) -> str:
     """What a check found at the first point, its closed forms, and what is wrong."""
     rows = [("check", Markup("<b>{}</b>").format("passed" if result.ok else "failed"))]
     shown = Markup(render_verdict(result.verdicts[0]))
-    rows += [("closed form", render_formula(form)) for form in _render_forms(result)]
+    forms = result.closed_form if len(result.case.wrt) > 1 else (result.closed_form,)
+    rows += _render_forms("closed form", *forms)
     said = Markup("") if result.ok else CODE.format(result.message)
     return Markup("{}{}{}").format(Markup(_render_table(rows)), shown, said)
 
@@ -58,21 +58,11 @@ def render_diagnosis(diagnosis: Any) -> str:
     return _render_table(rows)
 
 
-def render_formula(text: str) -> Markup:
-    """A formula as MathML, or as text where it is none."""
-    found = as_mathml(text)
-    return Markup(found) if found else CODE.format(text)
-
-
-def _write_form(verdict: Any, name: str) -> str:
-    """The closed form of a number's gradient; empty where it was not written out."""
-    form = nest_text(verdict.opinions["symbolic"].closed.get(name))
-    return form if isinstance(form, str) and len(form) <= FORM else ""
-
-
-def _render_forms(result: Any) -> list[str]:
-    found = result.closed_form if len(result.case.wrt) > 1 else (result.closed_form,)
-    return [form for form in found if isinstance(form, str) and len(form) <= FORM]
+def _render_forms(name: str, *forms: Any) -> list[tuple[str, Markup]]:
+    """The closed forms of numbers as MathML, or as text; without those that are not written out."""
+    written = [form for form in forms if isinstance(form, str) and 0 < len(form) <= FORM]
+    shown = [(as_mathml(form), CODE.format(form)) for form in written]
+    return [(name, Markup(formula) if formula else code) for formula, code in shown]
 
 
 def _render_table(rows: list[tuple[str, Markup]]) -> str:
