@@ -27,6 +27,7 @@ from gradcheck.diagnosis.line import (
     shift,
 )
 from gradcheck.mistakes import Mistake
+from gradcheck.mistakes.row import GENERIC, VAGUE
 from gradcheck.mistakes.whole_answer import differentiated_too_often
 from gradcheck.numbers.symbolic import write_out
 from gradcheck.opinions.opinion import Case, pair
@@ -65,30 +66,43 @@ def list_acts(line: ScalarLine, rows: Sequence[Mistake]) -> Iterator[tuple[Key, 
                 yield (n, "everywhere"), Made(row, span, [], True, line=line, flat=flat)
 
 
-def combine_pairs(line: ScalarLine, singles: Sequence[Made], most: int) -> Array | None:
-    """The derivative (B, B, P, size) of each act on top of each other one, `most` numbers at most.
+Numbered = tuple[
+    int, Mistake, Place, Array
+]  # an act's number, its row, where it is, the derivative
+Combined = tuple[Sequence[Value], Value]  # who takes part, and the derivatives (B, P, size)
 
-    Only a pair where the second is not inside the first is made in that order; the rest is nan.
-    """
-    at = [(made.mistake.wrong, made.place) for made in singles if made.place is not None]
-    count = len(at)
-    if not count or count * line.x.size * max(count, len(line.nodes)) > most:
-        return None
-    runs = [rerun(line, dict.fromkeys(place.ks, wrong)) for wrong, place in at]
+
+def turn(line: ScalarLine, acts: Sequence[Numbered]) -> Combined:
+    """Each act with a sign at its place too; of a term that is lost, the sign cannot be off."""
+    who, rows = [], []
+    for n, row, place, flat in acts:
+        if row.rank < GENERIC and row.operand is None:
+            who.append(n)
+            rows.append(2 * shift(line, place, lambda s: 0 * s.right) - flat)
+    return who, rows
+
+
+def combine_pairs(line: ScalarLine, acts: Sequence[Numbered], most: int) -> Combined:
+    """Each act on top of each other one that it is not inside, `most` numbers at most."""
+    at = [(n, row.wrong, place) for n, row, place, _ in acts if row.rank <= VAGUE]
+    if not at or len(at) * line.x.size * max(len(at), len(line.nodes)) > most:
+        return (), ()
+    runs = [rerun(line, dict.fromkeys(place.ks, wrong)) for _, wrong, place in at]
     d = [None if each[0] is None else np.array(each) for each in zip(*runs, strict=True)]
     # what lies at, or below, a node of each place; no node of the first may lie after the second
-    under = [[line.above[k] | 1 << k for k in place.ks] for _, place in at]
-    out = np.full((count, count, *line.x.shape), np.nan)
-    for j, (wrong, place) in enumerate(at):
+    under = [[line.above[k] | 1 << k for k in place.ks] for _, _, place in at]
+    found: list[tuple[tuple[int, int], Array]] = []
+    for n, wrong, place in at:
         s = select(line, place.ks, d, place.summed)
         change = (wrong(s) - s.right) * line.adjoints[list(place.ks)][:, None, :, None]
-        made = np.broadcast_to(d[-1] + change.sum(axis=0), out.shape[1:])
-        fits = [
-            i != j and not any(bits >> k & 1 for bits in under[i] for k in place.ks)
-            for i in range(count)
+        made = np.broadcast_to(d[-1] + change.sum(axis=0), (len(at), *line.x.shape))
+        found += [
+            ((first, n), flat)
+            for (first, *_), below, flat in zip(at, under, made, strict=True)
+            if first != n and not any(bits >> k & 1 for bits in below for k in place.ks)
         ]
-        out[fits, j] = made[fits]
-    return out
+    found.sort(key=lambda each: each[0])
+    return [both for both, _ in found], [flat for _, flat in found]
 
 
 def _quote_texts(line: ScalarLine, place: Place, letter: str = "") -> Params:

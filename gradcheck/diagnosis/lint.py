@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradcheck.diagnosis.acts import Acts, collect, fingerprint, is_invisible
 from gradcheck.diagnosis.explain import PREFERRED
 from gradcheck.diagnosis.line import Made, Span, measure_width
+from gradcheck.diagnosis.preparing import Acts, collect, fingerprint, is_invisible
 from gradcheck.diagnosis.tables import is_equal
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, VAGUE

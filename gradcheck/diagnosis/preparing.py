@@ -1,25 +1,274 @@
-"""Make every mistake on purpose, at every site and at every diagnostic point."""
+"""Make every mistake on purpose, at every site and at every diagnostic point; keep what shows."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import chain, islice
 
 import numpy as np
 
-from gradcheck.diagnosis import calculus
-from gradcheck.diagnosis.acts import collect, fingerprint, is_invisible
-from gradcheck.diagnosis.line import Gradients, Made, ScalarLine, Span, measure_width, shift
-from gradcheck.diagnosis.tables import MistakeTable, flatten, scale_of
-from gradcheck.mistakes import CATALOGUE, Mistake
-from gradcheck.mistakes.row import GENERIC, VAGUE
+from gradcheck.diagnosis import backprop, calculus
+from gradcheck.diagnosis.line import (
+    Gradients,
+    Made,
+    ScalarLine,
+    Span,
+    Stream,
+    ask_once,
+    derive_lines,
+    measure_width,
+)
+from gradcheck.diagnosis.tables import MistakeTable, flatten, is_equal, scale_of
+from gradcheck.errors import GradcheckError
+from gradcheck.mistakes import CATALOGUE, Mistake, Whole
 from gradcheck.numbers.symbolic import Symbolic, write_out
-from gradcheck.opinions.opinion import Case
+from gradcheck.opinions.opinion import Case, describe_reason, stack_rows
+from gradcheck.opinions.reverse import differentiate_twice, run_once
+from gradcheck.opinions.tape import record
 from gradcheck.ops.row import sympy
 from gradcheck.values import Array, Value
 
+FAMILIES = ("calculus", "backprop", "whole")
+NUMBERS = 20_000_000  # of all gradients that are kept: 160 MB
+FEWEST = 20
+LITERALS = 12  # numbers of a program; of a longer one somebody reads them from the paper
+
+Paths = Sequence[tuple[list[int], ScalarLine]]
 WRITTEN = 30  # operations of a term of which the coefficient is read
 PAIRED = 3_000_000  # numbers in the table of two mistakes: 24 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Acts:
+    """Every act by its key (the same site has the same key at any point), and the truth."""
+
+    found: dict[Value, Made]
+    right: tuple[Gradients, ...]
+    values: tuple[Array, ...]
+    paths: Paths
+    span: Span
+
+
+def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Acts:
+    """All acts, also those that change nothing and those that give the same numbers."""
+    try:
+        values, right = zip(*map(run_once, cases), strict=True)
+    except Exception as error:
+        why = f"no mistake can be made where reverse mode abstains: {describe_reason(error)}"
+        raise GradcheckError(why) from error
+    of = {f: [row for row in catalogue if row.family == f] for f in FAMILIES}
+    paths: Paths = [] if cases[0].rows is not None else derive_lines(cases)
+    span = _find_last(cases[0], paths)
+    streams = [_act_on_whole(cases, right, of["whole"], span)]
+    rules = [row for row in of["calculus"] if row.verb in ("derivative", "held")]
+    if calculus.is_second(cases):
+        rules = [row for row in rules if row.verb == "derivative"]
+        streams.append(calculus.act_in_second(cases, rules, span))
+    elif cases[0].rows is not None:
+        streams.append(_act_on_rows(cases, [*of["calculus"], *of["backprop"]]))
+    else:
+        if _is_expression(cases, paths):
+            of["backprop"] = [row for row in of["backprop"] if row.id == "mask-wrong"]
+        read = [row for row in of["calculus"] if row.verb == "read"]
+        commonest = sorted(of["backprop"], key=lambda row: -row.common)
+        streams += [_act_in_calculus(paths, rules), _act_on_numbers(paths, read)]
+        streams.append(_act_in_backprop(cases, commonest))
+    found: dict[Value, Made] = {}
+    for key, made, points, at in chain(*streams):
+        if key not in found:
+            found[key] = made
+            known = at[0].keys()
+            made.at = [
+                {n: v if n in known else np.full(np.shape(v), np.nan) for n, v in g.items()}
+                for g in right
+            ]
+        for k, gradients in zip(points, at, strict=True):
+            found[key].at[k] = {**found[key].at[k], **gradients}
+    return Acts(found, right, values, paths, span)
+
+
+def _find_last(case: Case, paths: Paths) -> Span:
+    """Where the value is made: what is wrong with the whole answer is shown there."""
+    if paths:
+        return paths[0][1].spans[-1]
+    try:
+        tape = record(ask_once(case))
+    except Exception:  # noqa: BLE001 - a user's program may raise anything
+        return None
+    return getattr(tape.root, "span", None) if tape is not None else None
+
+
+def _is_expression(cases: Sequence[Case], paths: Paths) -> bool:
+    """Whether single numbers go through one expression, as in calculus: nothing has a name.
+
+    Then every op stands within the last one's text, and is done once.
+    """
+    for _, line in paths:
+        whole, ops = line.spans[-1], zip(line.spans, line.rows, strict=True)
+        spots = [(s, row.name) for s, row in ops if s is not None and row is not None]
+        if whole is None or len(set(spots)) < len(spots):
+            return False
+        if not all(whole[-2] <= s[-2] and s[-1] <= whole[-1] for s, _ in spots):
+            return False
+    return bool(paths) and all(np.shape(v) == () for case in cases for v in case.inputs.values())
+
+
+def _act_on_rows(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
+    """The acts on every entry of the value, put together: a mistake is made in all of them."""
+    each = [collect(row, rows) for row in zip(*(case.list_rows() for case in cases), strict=True)]
+    for key in dict.fromkeys(key for acts in each for key in acts.found):
+        first = next(acts.found[key] for acts in each if key in acts.found)
+        at = [
+            stack_rows(case, [(a.found[key].at if key in a.found else a.right)[k] for a in each])
+            for k, case in enumerate(cases)
+        ]
+        yield key, replace(first), range(len(cases)), at
+
+
+def _act_in_calculus(paths: Paths, rows: Sequence[Mistake]) -> Stream:
+    for points, line in ((points, line) for points, whole in paths for line in whole.alone):
+        for key, made in calculus.list_acts(line, rows):
+            yield ("calculus", *line.shapes, *key), made, points, line.split(made.flat)
+
+
+def _act_on_numbers(paths: Paths, rows: Sequence[Mistake]) -> Stream:
+    for points, line in paths:
+        for k, i in find_literals(line) if line.scalar else ():
+            say = lambda line=line, k=k, i=i: {"c": str(line.nodes[k].args[i])}
+            for n, row in enumerate(rows):
+                for j, other in enumerate(row.wrong(line.given[k, i])):
+                    flat = misread(line, (k, i), other)
+                    if flat is not None:
+                        made = Made(row, line.spans[k], say=say)
+                        yield ("read", n, j, k, i), made, points, line.split(flat)
+
+
+def _act_in_backprop(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
+    """The commonest first; of a very large problem not all can be kept."""
+    most = max(NUMBERS // (cases[0].size() * len(cases) + 1), FEWEST)
+    for k, case in enumerate(cases):
+        tape = record(case)
+        found = backprop.list_acts(tape, rows) if tape is not None else iter(())
+        for key, made, gradients in islice(found, most):
+            yield ("backprop", *key), made, [k], [gradients]
+
+
+def _act_on_whole(
+    cases: Sequence[Case], right: Sequence[Gradients], rows: Sequence[Mistake], span: Span
+) -> Stream:
+    """Every answer that a mistake of the whole gives; a part it says nothing of is nan."""
+    for k, (case, gradients) in enumerate(zip(cases, right, strict=True)):
+        whole = _make_whole(case, gradients)
+        for n, row in enumerate(rows):
+            for j, found in enumerate(row.wrong(whole)):
+                answer, said = found if isinstance(found, tuple) else (found, {})
+                at = {name: np.asarray(answer.get(name, np.nan), float) for name in gradients}
+                yield ("whole", n, j), Made(row, span, say=partial(dict, said)), [k], [at]
+
+
+def is_invisible(at: Sequence[Gradients], right: Sequence[Gradients]) -> bool:
+    """Whether every part is right, or no number, at every point."""
+    return all(
+        is_equal(a[name], r[name]) or not np.all(np.isfinite(a[name]))
+        for a, r in zip(at, right, strict=True)
+        for name in r
+    )
+
+
+def fingerprint(at: Sequence[Gradients]) -> tuple[Value, ...]:
+    """A fingerprint of gradients, blind to rounding."""
+    arrays = [g for gradients in at for g in gradients.values()]
+    flat = np.concatenate([np.ravel(g) for g in arrays])
+    exponent = np.floor(np.log10(np.abs(flat), where=flat != 0, out=np.zeros(flat.shape)))
+    with np.errstate(all="ignore"):  # numbers that are not finite, and those below 1e-308
+        digits = np.where(np.isfinite(flat), np.round(flat / 10.0**exponent, 8), np.nan)
+        carried = np.abs(digits) == 10  # 0.99999999999 is 1, of the next exponent
+    digits, exponent = np.where(carried, digits / 10, digits), exponent + carried
+    return (tuple(g.shape for g in arrays), (digits + 0.0).tobytes(), exponent.tobytes())
+
+
+# -- the whole answer, and a number misread --------------------------------------------------------
+
+
+def _make_whole(case: Case, right: Mapping[str, Array]) -> Whole:
+    floats, once = case.floats(), ask_once(case)
+
+    def elsewhere(change: Callable[[Array], Array]) -> Mapping[str, Array]:
+        moved = {name: change(v) if name in case.wrt else v for name, v in floats.items()}
+        found = _differentiate(case, inputs=moved)
+        return {name: g for name, g in found.items() if np.shape(g) == right[name].shape}
+
+    def others() -> Mapping[str, Array]:  # of one shape with one that is asked for
+        given, shapes = case.inputs.items(), {np.shape(case.inputs[name]) for name in case.wrt}
+        names = tuple(n for n, v in given if n not in case.wrt and np.shape(v) in shapes)
+        return _differentiate(case, wrt=names) if names else {}
+
+    def before() -> Mapping[str, Array]:
+        if case.rows is None or once is case:
+            return {}
+        found = _differentiate(once)
+        blocks = zip(case.rows.blocks(case.wrt), case.parts, strict=True)
+        return {part: found[name] for (_, name, *_), part in blocks if name in found}
+
+    value = lambda: np.asarray(once.function("float", once.floats()), dtype=float)
+    return Whole(
+        right=right,
+        inputs={**floats, **{p: floats[n] for p, n in case.parts.items()}},
+        value=lambda: _attempt(value, np.nan),
+        second=lambda name: _attempt(lambda: differentiate_twice(case, name), np.nan),
+        elsewhere=elsewhere,
+        others=others,
+        once=before,
+    )
+
+
+def _attempt(make: Callable[[], Value], otherwise: Value) -> Value:
+    try:
+        return make()
+    except Exception:  # noqa: BLE001 - it may raise anything
+        return otherwise
+
+
+def _differentiate(case: Case, **changes: Value) -> Mapping[str, Array]:
+    """The gradients of a changed question; none where the program does not go through there."""
+    found: Mapping[str, Array] = _attempt(lambda: run_once(replace(case, **changes))[1], {})
+    return found
+
+
+def find_literals(line: ScalarLine) -> list[tuple[int, int]]:
+    """Node and place of each number that is written in the program's text."""
+    found = [
+        (k, i)
+        for k, args in enumerate(line.args)
+        for i, a in enumerate(args)
+        if a is None and i < 2 and line.spans[k] is not None
+    ]
+    return found if len(found) <= LITERALS else []
+
+
+def misread(line: ScalarLine, at: tuple[int, int], number: Array) -> Array | None:
+    """The derivative (P, size) with another number (P,) at a place; None where it has none."""
+    y, f = line.y.copy(), line.f.copy()
+    changed = [at[0], *(k for k in range(len(line.nodes)) if line.above[k] >> at[0] & 1)]
+    for k in changed:
+        row, args = line.rows[k], line.args[k]
+        if row is None or row.params or len(args) > 2:
+            return None
+        values = tuple(
+            number if (k, i) == at else line.given[k, i] if a is None else y[a]
+            for i, a in enumerate(args)
+        )
+        y[k] = row.forward(*values)
+        one = 1 + 0 * y[k]  # where there is no value there is no slope
+        for i, a in enumerate(args):
+            varies = a is not None and row.differentiates(i)
+            f[k, i] = row.pull(i, one, y[k], values, {}) if varies else 0 * one
+    end = replace(line, f=f).tangents[-1]
+    return np.zeros(line.x.shape) if end is None else end
+
+
+# -- what is kept ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,27 +338,27 @@ class Prepared:
     @cached_property
     def pairs(self) -> Mapping[str, MistakeTable]:
         """Two acts, by their numbers in `made`, and their gradients; of a small program."""
-        return self._combine(_make_pairs)
+        return self._combine(partial(calculus.combine_pairs, most=PAIRED))
 
     @cached_property
     def turned(self) -> Mapping[str, MistakeTable]:
         """The gradients of each mistake of calculus made together with a sign at its place."""
-        return self._combine(_turn)
+        return self._combine(calculus.turn)
 
     def _combine(
-        self, make: "Callable[[Sequence[Numbered], ScalarLine], tuple[Value, Value]]"
+        self, make: Callable[[ScalarLine, Sequence[calculus.Numbered]], tuple[Value, Value]]
     ) -> Mapping[str, MistakeTable]:
         """Tables of what is made of the acts on each line; made where no one act is enough."""
         found: dict[str, MistakeTable] = {}
         with np.errstate(all="ignore"):
             for line in self.alone:
                 acts = [
-                    (n, made)
+                    (n, made.mistake, made.place, made.flat)
                     for n, made in enumerate(self.made)
                     if made.line is line and made.mistake.verb == "derivative"
                     if made.place and not made.place.chained
                 ]
-                who, rows = make(acts, line)
+                who, rows = make(line, acts)
                 for name, part in line.slices.items() if len(who) else ():
                     scale = scale_of(self.flat[name])
                     found[name] = MistakeTable.of(who, np.array(rows)[:, :, part], scale)
@@ -126,15 +375,15 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
         acts = collect(cases, catalogue)
         made = _dedupe([act for act in acts.found.values() if not is_invisible(act.at, acts.right)])
         whole = len(acts.paths) == 1 and len(acts.paths[0][0]) == len(cases)
-        line = acts.paths[0][1] if whole else None
+        lines = [line for _, line in acts.paths] if whole else []
         floats = [case.floats() for case in cases]
         given = [n for n, v in floats[0].items() if n not in cases[0].wrt and np.shape(v) == ()]
         prepared = Prepared(
             acts.right,
             tuple(made),
             acts.values,
-            line.alone if line is not None else (),
-            tuple(_find_terms(line)) if line is not None else (),
+            tuple(each for line in lines for each in line.alone),
+            tuple(term for line in lines for term in _find_terms(line)),
             tuple({p: at[n] for p, n in cases[0].parts.items()} for at in floats),
             {n: np.array([float(at[n]) for at in floats]) for n in given},
             acts.span,
@@ -154,30 +403,6 @@ def _dedupe(found: Sequence[Made]) -> list[Made]:
     for each in sorted(found, key=order):
         kept.setdefault((each.mistake.id, each.mistake.family, fingerprint(each.at)), each)
     return list(kept.values())
-
-
-Numbered = tuple[int, Made]  # an act with its number among all that are made
-
-
-def _turn(acts: Sequence[Numbered], line: ScalarLine) -> tuple[Value, Value]:
-    """The numbers of the mistakes on a line, and the derivatives (B, P, size) with a sign more."""
-    rows, who = [], []
-    for n, made in acts:  # of a term that is lost, the sign cannot be off too
-        if made.place and made.mistake.rank < GENERIC and made.mistake.operand is None:
-            who.append(n)
-            rows.append(2 * shift(line, made.place, lambda s: 0 * s.right) - made.flat)
-    return who, rows
-
-
-def _make_pairs(acts: Sequence[Numbered], line: ScalarLine) -> tuple[Value, Value]:
-    """The numbers of two of the mistakes made on a line, and derivatives (B, P, size)."""
-    at = [(n, made) for n, made in acts if made.mistake.rank <= VAGUE]
-    table = calculus.combine_pairs(line, [made for _, made in at], PAIRED)
-    if table is None:
-        return (), ()
-    first, second = np.nonzero(np.any(np.all(np.isfinite(table), axis=2), axis=2))
-    numbers = np.array([n for n, _ in at])
-    return np.stack([numbers[first], numbers[second]], axis=1), table[first, second]
 
 
 def _find_terms(line: ScalarLine) -> Iterator[PreparedTerm]:

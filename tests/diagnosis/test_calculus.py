@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gradcheck.diagnosis import explain, prepare
-from gradcheck.diagnosis.acts import find_literals, misread
 from gradcheck.diagnosis.line import derive_lines
+from gradcheck.diagnosis.preparing import find_literals, misread
 from tests.support.school import case, evaluated, school
 
 TABLE = Path(__file__).with_name("textbook.txt").read_text().splitlines()

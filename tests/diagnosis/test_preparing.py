@@ -5,8 +5,8 @@ import pytest
 import sympy
 
 from gradcheck.diagnosis import explain, prepare, write_words
-from gradcheck.diagnosis.acts import fingerprint
 from gradcheck.diagnosis.explain import Hypothesis
+from gradcheck.diagnosis.preparing import fingerprint
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.opinions.reverse import differentiate_twice
 from gradcheck.ops import TABLE

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.explain import Diagnosis, explain
+from gradcheck.diagnosis.line import Made
 from gradcheck.diagnosis.preparing import Prepared
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.row import VAGUE
