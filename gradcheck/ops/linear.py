@@ -56,8 +56,7 @@ def product(a: Numbers, b: Numbers) -> Numbers:
         return np.matmul(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
     row, column = np.ndim(a) == 1, np.ndim(b) == 1
     y = np.asarray(_PRODUCT.function(a[None, :] if row else a, b[:, None] if column else b))
-    y = y[..., 0] if column else y
-    return y[..., 0, :] if row and not column else y[..., 0] if row else y
+    return np.squeeze(y, axis=(-2,) * row + (-1,) * column)[()]
 
 
 def write_out(a: Numbers, b: Numbers) -> Numbers:
@@ -335,7 +334,8 @@ def _map_stack(rule: Routine, signature: str) -> Routine:
     return of_stack
 
 
-def _det_of_one(a: Array) -> Numbers:
+@partial(_map_stack, signature="(n,n)->()")
+def _det_by_minors(a: Array) -> Numbers:
     """Expansion by rows from the last: one minor for each set of columns, no division."""
     minors: dict[tuple[int, ...], Numbers] = {(): 1}
     for row in reversed(range(len(a))):
@@ -353,7 +353,6 @@ def _log_of_square(determinant: Numbers) -> Numbers:
     return np.log(determinant * determinant) / 2
 
 
-_det_by_minors = _map_stack(_det_of_one, "(n,n)->()")
 _whole(  # the inverse, turned and times det(a); the cofactors themselves where det(a) is 0
     np.linalg.det,
     (lambda y, a: lambda g: (
@@ -387,7 +386,8 @@ def logdet(a: Numbers) -> Numbers:
 # -- inverses and systems ------------------------------------------------------------------------
 
 
-def _invert_one(a: Array) -> Array:
+@partial(_map_stack, signature="(n,n)->(n,n)")
+def _invert_by_elimination(a: Array) -> Array:
     """Gauss and Jordan, with the largest entry of each column as its pivot."""
     n = len(a)
     work = np.concatenate([a, np.eye(n, dtype=int).astype(object)], axis=1)
@@ -427,15 +427,14 @@ def _solve_in_balls(a: Numbers, b: Numbers) -> Numbers:
     return np.asarray(cell(a, np.asarray(b, dtype=object)[:, None]))[..., 0]
 
 
-_inverse_by_elimination = _map_stack(_invert_one, "(n,n)->(n,n)")
 _whole(
     np.linalg.inv, (lambda y, a: lambda g: -(y.mT @ g @ y.mT),),
-    symbolic=Composed(_inverse_by_elimination),
+    symbolic=Composed(_invert_by_elimination),
     ball=of_matrices(arb_mat.inv, "(n,n)->(n,n)", STEPS), school=("inverse",),
 )  # fmt: skip
 _whole(
     np.linalg.solve, (_matrix_rule, lambda y, a, b: lambda g, rank=b.ndim: _solve(a.mT, g, rank)),
-    symbolic=Composed(lambda a, b: _inverse_by_elimination(a) @ b), ball=Composed(_solve_in_balls),
+    symbolic=Composed(lambda a, b: _invert_by_elimination(a) @ b), ball=Composed(_solve_in_balls),
 )  # fmt: skip
 
 

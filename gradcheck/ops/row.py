@@ -424,7 +424,7 @@ def everything() -> dict[str, Op | Compound]:
     """All rows and formulas, under each of their names."""
     table: dict[str, Op | Compound] = {**COMPOUNDS, **TABLE}
     spelled = BY_SPELLING | FORMULA_SPELLINGS
-    return {name: table[known] for name, known in spelled.items() if known in table} | table
+    return {name: table[known] for name, known in spelled.items()} | table
 
 
 def formula(

@@ -320,14 +320,13 @@ REPEATING = ("edge", "reflect", "symmetric", "wrap")
 def _arrange_padding(
     x: Numbers, pad_width: Numbers, mode: str = "constant", constant_values: float = 0.0
 ) -> Call:
-    if mode in REPEATING:
-        return (x,), {"pad_width": pad_width, "mode": mode}
-    if mode != "constant":
+    if mode not in ("constant", *REPEATING):
         raise TypeError(
             f"pad follows mode='constant' and {', '.join(REPEATING)}; build mode='{mode}' with "
             "np.concatenate"
         )
-    return (x,), {"pad_width": pad_width, "constant_values": constant_values}
+    how = {"constant_values": constant_values} if mode == "constant" else {"mode": mode}
+    return (x,), {"pad_width": pad_width, **how}
 
 
 def _pad_rule(
