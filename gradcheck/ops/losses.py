@@ -149,14 +149,13 @@ def _arrange_classes(
     """
     weight, reduction = _read_words(weight, reduction, size_average, reduce)
     target = target if hasattr(target, "dtype") else np.asarray(target)
-    shape, given = np.shape(x), np.shape(target)
-    axis = _find_classes(x)
+    shape, given, axis = np.shape(x), np.shape(target), _find_classes(x)
     labelled = target.dtype.kind in "iu" and given != shape
-    if given != (shape[:axis] + shape[axis + 1 :] if labelled else shape):
+    due = shape[:axis] + shape[axis + 1 :] if labelled else shape
+    if given != due:
         raise ValueError(
-            f"the target has the shape {given}, but "
-            f"{shape[:axis] + shape[axis + 1 :] if labelled else shape} was expected: class "
-            "numbers (integers) for each sample, or a probability for each entry"
+            f"the target has the shape {given}, but {due} was expected: class numbers (integers) "
+            "for each sample, or a probability for each entry"
         )
     by_class = 1.0 if weight is None else lay_along(_refuse_tracked(weight), len(shape), axis)
     if labelled:

@@ -52,8 +52,6 @@ def repeat_along(g: Numbers, shape: Shape) -> Numbers:
 
 
 def count(shape: Shape, axis: Axis) -> float:
-    if axis is None:
-        return float(product(shape))
     return float(product(shape[k] for k in reduce_axes(shape, axis)))
 
 

@@ -370,7 +370,10 @@ def pad_last(
 # -- cut apart -----------------------------------------------------------------------------------
 
 
-def _cut(x: Numbers, indices_or_sections: Numbers, axis: int, most: bool, cut: Routine) -> Numbers:
+def _cut(
+    x: Numbers, indices_or_sections: Numbers, axis: int = 0, *,
+    cut: Routine = np.split, most: bool = False,
+) -> Numbers:  # fmt: skip
     """Slices of an array, where NumPy would cut it; of a vector along its only axis, at `most`."""
     axis = min(axis, x.ndim - 1) if most else axis
     places = cut(np.arange(x.shape[axis]), bare_numbers(indices_or_sections))
@@ -379,13 +382,9 @@ def _cut(x: Numbers, indices_or_sections: Numbers, axis: int, most: bool, cut: R
 
 
 for _cuts, _axis in ((np.hsplit, 1), (np.vsplit, 0), (np.dsplit, 2)):
-    formula(_cuts)(partial(_cut, axis=_axis, most=True, cut=np.split))
+    formula(_cuts)(partial(_cut, axis=_axis, most=True))
 for _cuts in (np.split, np.array_split):
-    formula(_cuts)(
-        lambda x, indices_or_sections, axis=0, cut=_cuts: _cut(
-            x, indices_or_sections, axis, most=False, cut=cut
-        )
-    )
+    formula(_cuts)(partial(_cut, cut=_cuts))
 
 
 def _freeze_all(parts: Iterable[Numbers]) -> tuple[Numbers, ...]:
