@@ -220,10 +220,9 @@ class Layer(Module):
         vars(self).update({k: v for k, v in self.chosen.items() if k not in held})
         seed = bound.arguments.get("seed", 0)
         rng = np.random.default_rng(GENERATOR.seed_layer() if seed is None else seed)
+        vars(self).update(dict.fromkeys(held))
         for name, plan in held.items():
-            box = Tensor if name.startswith("running") else Parameter
             if plan is None:
-                setattr(self, name, None)
                 continue
             (shape, draw), given = plan, self.chosen.get(name)
             values = draw(rng, shape)
@@ -233,7 +232,7 @@ class Layer(Module):
                 raise ValueError(
                     f"the {name} of this layer has the shape {shape}; {values.shape} came"
                 )
-            setattr(self, name, box(values))
+            setattr(self, name, (Tensor if name in self._buffers else Parameter)(values))
 
     def forward(self, *inputs: Value) -> Value:
         if self.writes and isinstance(inputs[0], Tensor):
@@ -260,13 +259,6 @@ LAYERS: dict[str, type[Layer]] = {}
 """The layers with parameters, by PyTorch's names."""
 STATELESS: dict[str, type[Layer]] = {}
 """Functions as modules, losses too."""
-
-
-def __getattr__(name: str) -> Value:
-    for table in (LAYERS, STATELESS):
-        if name in table:
-            return table[name]
-    raise AttributeError(name)
 
 
 def _say_all(**chosen: Value) -> str:
@@ -501,3 +493,4 @@ weighted("NLLLoss", "nll_loss", ignore_index=-100, reduction="mean")
 weighted(
     "CrossEntropyLoss", "cross_entropy", ignore_index=-100, reduction="mean", label_smoothing=0.0
 )
+globals().update(LAYERS | STATELESS)  # where `pickle` looks for them

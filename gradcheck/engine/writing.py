@@ -237,8 +237,7 @@ def _refuse_if_leaf(t: Value, region: bool = False) -> None:
 def _refuse_overlap(region: Value, others: tuple[Value, ...]) -> None:
     """What is read must not lie partly where is written; raises RuntimeError."""
     for other in map(unwrap, others):
-        arrays = isinstance(other, np.ndarray) and isinstance(region, np.ndarray)
-        if arrays and np.shares_memory(region, other) and not _is_same_place(region, other):
+        if np.shares_memory(region, other) and not _is_same_place(region, other):
             raise RuntimeError(advice.OVERLAP)
 
 

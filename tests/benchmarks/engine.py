@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine import SGD, Tensor, tape, tensor
+from gradcheck import Tensor, tensor
+from gradcheck.engine import tape
+from gradcheck.optim import SGD
 from tests.benchmarks._turns import Run, peer, print_ratios, seconds
 
 TORCH, HIPS = peer("torch"), peer("autograd")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradcheck.engine import grad, tensor
+from gradcheck import grad, tensor
 
 ND = np.array([2.0, 3.0])
 

@@ -20,8 +20,7 @@ import yaml
 
 import gradcheck
 import gradcheck as ours
-from gradcheck import engine
-from gradcheck.engine import tensor
+from gradcheck import tensor
 from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import TextError
 from gradcheck.language import Budget, check_program
@@ -210,7 +209,7 @@ def test_the_same_values_and_gradients(count):
 
 def test_the_oracle_sees_a_difference_of_one_word():
     with pytest.raises(AssertionError):
-        same(lambda m: "ours" if hasattr(m, "Tensor") else "theirs")
+        same(lambda m: m.lib.__name__)
 
 
 def test_the_oracle_lets_equal_things_pass():
@@ -227,7 +226,7 @@ def test_double_restores_the_default():
     with double():
         assert torch.get_default_dtype() == torch.float64
     assert torch.get_default_dtype() == before
-    assert isinstance(engine.tensor(1.0), Tensor)
+    assert isinstance(tensor(1.0), Tensor)
 
 
 # -- words by which PyTorch and NumPy mean different things: followed, or refused with advice ------

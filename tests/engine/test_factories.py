@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradcheck
-from gradcheck import nn
-from gradcheck.engine import tensor
+from gradcheck import nn, tensor
 from gradcheck.engine.factories import count_fans, find_gain
 from tests.support.oracle import double, torch
 

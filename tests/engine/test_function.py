@@ -5,7 +5,7 @@ import weakref
 import numpy as np
 import pytest
 
-from gradcheck.engine import Function, tensor
+from gradcheck import Function, tensor
 from tests.support.oracle import made, ours
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import gradcheck
-from gradcheck import nn
-from gradcheck.engine import Linear, tensor
+from gradcheck import nn, tensor
 from gradcheck.engine.factories import manual_seed
+from gradcheck.nn import Linear
 
 W = [[0.1, -0.2, 0.3], [0.4, 0.5, -0.6]]
 B = [0.05, -0.05]

@@ -6,7 +6,8 @@ import weakref
 import numpy as np
 import pytest
 
-from gradcheck.engine import grad, is_grad_enabled, no_grad, tensor, watching
+from gradcheck import grad, is_grad_enabled, no_grad, tensor
+from gradcheck.engine.recording import watching
 from gradcheck.engine.tape import RIGHT, Leaf, Node, Verbs, walk
 from gradcheck.engine.tensor import QUICKLY, apply_to_any
 from gradcheck.ops import TABLE

@@ -6,8 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gradcheck.engine import SGD, Linear, Tensor, tensor
+from gradcheck import Tensor, tensor
 from gradcheck.engine.tape import Leaf, Node
+from gradcheck.nn import Linear
+from gradcheck.optim import SGD
 
 NOT_TENSORS = [None, 3, [1.0], np.ones(3), "x"]
 METHODS = ("requires_grad_", "_share", "_step", "_settle", "sum", "exp", "relu", "mean")

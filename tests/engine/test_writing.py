@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradcheck
-from gradcheck.engine import no_grad, tensor
+from gradcheck import no_grad, tensor
 from tests.support.oracle import double, torch
 
 

@@ -4,6 +4,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,6 @@ import numpy as np
 import pytest
 
 import gradcheck
-from gradcheck import engine
 
 torch = pytest.importorskip("torch")
 
@@ -35,33 +35,30 @@ def _leaf(m: Any) -> Callable[..., Any]:
     return lambda data, **named: m.tensor(data, requires_grad=True, **named)
 
 
-def ours() -> Any:
-    m = SimpleNamespace(**{name: getattr(engine, name) for name in engine.__all__})
-    m.leaf, m.float32, m.float64, m.lib = _leaf(m), np.float32, np.float64, gradcheck
-    return m
-
-
-def theirs() -> Any:
+def _offer(lib: Any) -> Any:
     m = SimpleNamespace(
-        tensor=torch.tensor,
-        grad=torch.autograd.grad,
-        backward=torch.autograd.backward,
-        no_grad=torch.no_grad,
-        enable_grad=torch.enable_grad,
-        set_grad_enabled=torch.set_grad_enabled,
-        is_grad_enabled=torch.is_grad_enabled,
-        Function=torch.autograd.Function,
-        MSELoss=torch.nn.MSELoss,
-        CrossEntropyLoss=torch.nn.CrossEntropyLoss,
-        Linear=torch.nn.Linear,
-        SGD=torch.optim.SGD,
-        Adam=torch.optim.Adam,
-        float32=torch.float32,
-        float64=torch.float64,
-        lib=torch,
+        tensor=lib.tensor,
+        grad=lib.autograd.grad,
+        backward=lib.autograd.backward,
+        no_grad=lib.no_grad,
+        enable_grad=lib.enable_grad,
+        set_grad_enabled=lib.set_grad_enabled,
+        is_grad_enabled=lib.is_grad_enabled,
+        Function=lib.autograd.Function,
+        MSELoss=lib.nn.MSELoss,
+        CrossEntropyLoss=lib.nn.CrossEntropyLoss,
+        Linear=lib.nn.Linear,
+        SGD=lib.optim.SGD,
+        Adam=lib.optim.Adam,
+        float32=lib.float32,
+        float64=lib.float64,
+        lib=lib,
     )
     m.leaf = _leaf(m)
     return m
+
+
+ours, theirs = partial(_offer, gradcheck), partial(_offer, torch)
 
 
 def made(m: Any, forward: Any, backward: Any = None, **named: Any) -> Any:

@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcheck.engine import no_grad, tensor
+from gradcheck import no_grad, tensor
 from gradcheck.numbers.ball import middle
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.limits import DISTURBED, SPARED

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradcheck.engine import tensor
+from gradcheck import tensor
 from gradcheck.engine.recording import watching
 from gradcheck.engine.tensor import unwrap
 from gradcheck.opinions.tape import Observer
