@@ -173,14 +173,13 @@ class Meter:
 
     def measure(self, value: Value) -> None:
         """Charge for lists in lists; looking stops at the limits, for a list may hold itself."""
-        if not isinstance(value, list | tuple | dict):
+        if not isinstance(value, list | tuple):
             self.expect("elements", prod(shape_of(value)))
             return
         entries, extra, left = len(value), 0, [value]
         while left and entries <= self.budget.entries and entries + extra <= self.budget.elements:
-            inner = left.pop()
-            for each in inner.values() if isinstance(inner, dict) else inner:
-                if isinstance(each, list | tuple | dict):
+            for each in left.pop():
+                if isinstance(each, list | tuple):
                     entries += len(each)
                     left.append(each)
                 elif type(each) is not float and type(each) is not int:

@@ -419,14 +419,14 @@ def refuse_texts(function: str, values: Value) -> None:
 
 
 def has_text(values: Value) -> bool:
-    """Whether a text, a dict or a type stands in lists in lists; each is looked into once.
+    """Whether a text or a type stands in lists in lists; each is looked into once.
 
     A type in a tuple is a dtype whose every entry is an array: `(int, (1000, 1000))`.
     """
     left, seen = [values], {id(values)}
     while left:
         for each in left.pop():
-            if isinstance(each, str | dict | type):
+            if isinstance(each, str | type):
                 return True
             if isinstance(each, list | tuple) and id(each) not in seen:
                 seen.add(id(each))

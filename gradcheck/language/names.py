@@ -336,11 +336,11 @@ class NameWalk(ast.NodeVisitor):
     def _type(self, value: ast.expr) -> str:
         """The name of a type that is an argument itself: `float`, `torch.float64`; else nothing."""
         dtypes = self.vocabulary.dtypes
-        if isinstance(value, ast.Name) and not self.is_variable(value.id):
-            return value.id if value.id in TYPES | dtypes else ""
-        homes = ("torch", "np", "numpy")
-        if isinstance(value, ast.Attribute) and self.prefix(value.value) in homes:
-            return value.attr if value.attr in dtypes else ""
+        match value:
+            case ast.Name(name) if name in TYPES | dtypes and not self.is_variable(name):
+                return name
+            case ast.Attribute(owner, name) if name in dtypes:
+                return name if self.prefix(owner) in ("torch", "np", "numpy") else ""
         return ""
 
     def _name_pytorchs_own(self, call: ast.Call) -> str:

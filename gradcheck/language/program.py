@@ -18,7 +18,7 @@ from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language.budget import Budget, Meter
 from gradcheck.language.grammar import LAST, find_unexpected, list_statements, translate
 from gradcheck.language.guards import TYPE, Guards
-from gradcheck.language.kinds import NumberKind
+from gradcheck.language.kinds import VOCABULARY, NumberKind
 from gradcheck.language.vocabulary import (
     NO_PYTHON,
     OTHERWISE,
@@ -52,11 +52,10 @@ class Spans:
 
     def _span(self, where: tuple[int | None, ...]) -> Span | None:
         line, end_line, start, end = where
-        if not line or max(line, end_line or 0) > len(self.passage.lines):
+        if not line or end_line is None or start is None or end is None:
             return None
-        if end_line is None or start is None or end is None:
-            text = self.passage.lines[line - 1]
-            return self.passage.span((line, line, 0, len(text.encode())))
+        if end_line > len(self.passage.lines):
+            return None
         return self.passage.span((line, end_line, start, end))
 
 
@@ -118,7 +117,7 @@ def check_program(
     source: str | Passage,
     *,
     declared: Collection[str],
-    vocabulary: Vocabulary,
+    vocabulary: Vocabulary = VOCABULARY,
     moved: Collection[str] = (),
     valued: bool = False,
 ) -> Program:
@@ -338,13 +337,13 @@ def _read_numbers(tree: ast.AST, passage: Passage) -> None:
     """Put into the tree, for each decimal number, the Fraction that is written in the text."""
     complaints = []
     formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
-    hidden = {id(node) for each in formatted for node in ast.walk(each)}  # refused later
-    numbers = (n for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in hidden)
-    for node in numbers:
+    shown = {id(node) for each in formatted for node in ast.walk(each)}  # which has no place
+    for node in (each for each in ast.walk(tree) if isinstance(each, ast.Constant)):
         where, value = locate_node(node), node.value
         try:
             if isinstance(value, float):
-                node.value = read_decimal(passage.text(where))  # type: ignore[assignment]
+                written = repr(value) if id(node) in shown else passage.text(where)
+                node.value = read_decimal(written)  # type: ignore[assignment]
             elif isinstance(value, int) and abs(value) >= 10**DIGITS:
                 raise ValueError(f"an integer with more than {DIGITS} digits")
         except ValueError as error:

@@ -156,8 +156,7 @@ def derive_local(rule: Routine, constants: tuple[int | Fraction | None, ...]) ->
     symbols = [sympy.Symbol(f"u{i}", real=True) for i in range(len(constants))]
     args = [s if c is None else number(c) for s, c in zip(symbols, constants, strict=True)]
     expr = sympy.sympify(rule(*args), strict=True)
-    slopes = [sympy.diff(expr, s) if s is a else sympy.Integer(0)
-              for s, a in zip(symbols, args, strict=True)]  # fmt: skip
+    slopes = (sympy.diff(expr, symbol) for symbol in symbols)
     value, *rest = (compile_closed(symbols, each) for each in (expr, *slopes))
     return Local(value, tuple(rest))
 

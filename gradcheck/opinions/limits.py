@@ -102,8 +102,6 @@ REPLAYED = 1e-9  # of the largest entry: between what was recorded and its repla
 
 # -- blame: one op by itself -----------------------------------------------------------------------
 
-BLAME_BITS, BLAME_STEP = 384, 100  # 2^-100: truncation and rounding both below 1e-29
-STRAIGHT = 1e-12  # a kink bends f by a part of its step, a curve by a part of its square
 LARGE = 2000  # entries of an op and its operands: larger ones are not looked at
 WRONG = 1e-7  # of a number: the slips of the tests are off by 1e-3, rounding by far less
 ROUNDED = 1e-13  # of an op's operands and value: what float64 may lose inside of it

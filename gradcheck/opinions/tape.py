@@ -211,10 +211,10 @@ def replay(
             continue
         at(node.span)
         pairs = zip(edges, given.operands, strict=True)
-        operands = tuple([values[e] if e in values else _lift(v, kind) for e, v in pairs])
+        operands = tuple([values[e] if e in values else lift(v, kind) for e, v in pairs])
         values[node] = apply_node(node, operands, given.params, kind)
     constant = record.root not in values  # nothing that is asked about leads there
-    return _lift(record.given[record.root].value, kind) if constant else values[record.root]
+    return lift(record.given[record.root].value, kind) if constant else values[record.root]
 
 
 def apply_node(node: Node, operands: tuple[Numbers, ...], params: Params, kind: str) -> Numbers:
@@ -248,7 +248,7 @@ def _run_inside(function: type[Function], operands: tuple[Numbers, ...], kind: s
             constant = kind == "float" or any(out is each for each in context._constant)
             if isinstance(out, Tensor) and out.dtype.kind == "f" and not constant:
                 raise GradcheckError(f"forward of {function.__name__} leaves what is recorded")
-            return _lift(unwrap(out), kind)
+            return lift(unwrap(out), kind)
         return replay(observer.record(out._step()).above(leaves), leaves, kind)
 
     return tuple(map(output, result)) if isinstance(result, tuple) else output(result)
@@ -270,7 +270,7 @@ def _is_float(value: Numbers) -> bool:
     return isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f"
 
 
-def _lift(value: Numbers, kind: str) -> Numbers:
+def lift(value: Numbers, kind: str) -> Numbers:
     """A constant of the program as an exact number; places, truth and open bounds stay."""
     if kind not in LIFT or (isinstance(value, float) and isinf(value)):
         return value

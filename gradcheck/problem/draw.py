@@ -246,8 +246,8 @@ def check_value(problem: Problem, point: Point) -> None:
         value = unwrap(problem.value_on("tensor", own))
     if value is None:
         raise problem.refuse(*VALUELESS)
-    if isinstance(value, str | bytes | dict | set):
-        words = f"the value is of the type {type(value).__name__}, not a number or an array of them"
+    if isinstance(value, str):
+        words = "the value is of the type str, not a number or an array of them"
         raise problem.refuse(words, VALUELESS[1])
     _check_shape(problem, np.shape(value))
     if not np.all(np.isfinite(np.asarray(value, dtype=np.float64))):

@@ -179,7 +179,7 @@ def _read_program(text: str, inputs: Mapping[str, Input]) -> Program:
     needed = _find_needed(tree)
     if _is_typed(tree, {*inputs, *needed}) or any(_read_argument(name) != name for name in needed):
         return _read_formula(text, inputs)
-    return _check(text.strip(), {*inputs, *needed})
+    return check_program(text.strip(), declared={*inputs, *needed})
 
 
 def _is_typed(tree: ast.Module, names: Collection[str]) -> bool:
@@ -200,7 +200,7 @@ def _is_typed(tree: ast.Module, names: Collection[str]) -> bool:
 def _read_formula(text: str, inputs: Mapping[str, Input]) -> Program:
     """Typed mathematics as a program; names that were not given are numbers, from the text."""
     if "\n" in text.strip():
-        return _check(text, inputs)
+        return check_program(text, declared=inputs)
     free = {name: Input(name, None, (), True) for name in _list_words(write_plainly(text).text)}
     for known in (inputs, free | dict(inputs)):
         try:
@@ -210,12 +210,8 @@ def _read_formula(text: str, inputs: Mapping[str, Input]) -> Program:
         else:
             if read.steps[1:]:
                 raise TextError([Complaint("an equation is no function", ONE_SIDE)])
-            return _check(read.understood, known)
+            return check_program(read.understood, declared=known)
     raise complaint
-
-
-def _check(text: str, names: Collection[str]) -> Program:
-    return check_program(text, declared=names, vocabulary=VOCABULARY)
 
 
 def _find_needed(tree: ast.Module) -> set[str]:

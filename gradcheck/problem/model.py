@@ -297,8 +297,7 @@ def make_schema() -> dict[str, Any]:
 PathTo = tuple[str | int, ...]
 Form = TypeVar("Form", bound=Strict)
 
-MODELS: tuple[type[Strict], ...] = (InputModel, SetModel, ProblemModel, *Strict.__subclasses__())
-FIELDS = {name: field for model in MODELS for name, field in model.model_fields.items()}
+FIELDS = {n: field for model in Strict.__subclasses__() for n, field in model.model_fields.items()}
 HOMES = {
     **dict.fromkeys(InputModel.model_fields, "an input: `inputs: {x: {shape: [3]}}`"),
     **dict.fromkeys(SetModel.model_fields, "a set, beside `problems:`"),

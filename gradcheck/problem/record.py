@@ -23,7 +23,7 @@ from gradcheck.documents import WrittenFloat
 from gradcheck.documents.document import locate_node
 from gradcheck.errors import TYPED_EXPONENT, GradcheckError, TextError
 from gradcheck.language.budget import Budget
-from gradcheck.language.kinds import FORMULAS, KINDS, VOCABULARY
+from gradcheck.language.kinds import FORMULAS, KINDS
 from gradcheck.language.program import (
     Program,
     RunOutcome,
@@ -165,8 +165,7 @@ class Problem:
         if not self.made:
             return self
         inputs = self.select_inputs(self.inputs)
-        source = self.program.source
-        program = check_program(source, declared=inputs, vocabulary=VOCABULARY, valued=True)
+        program = check_program(self.program.source, declared=inputs, valued=True)
         return replace(self, inputs=inputs, program=program)
 
     def select_inputs(self, inputs: Mapping[str, T]) -> dict[str, T]:
@@ -336,7 +335,7 @@ def evaluate_formula(text: str) -> Fraction | None:
     with precision(BITS):
         try:
             read = read_formula(text, names=(), functions=FORMULAS.functions).understood
-            program = check_program(read, declared=(), vocabulary=VOCABULARY)
+            program = check_program(read, declared=())
             found = run(program, {}, kind, Budget()).value
             return None if np.shape(found) else _find_simplest(np.asarray(found).item().x)
         except (GradcheckError, ArithmeticError, AttributeError, ValueError):

@@ -4,7 +4,6 @@ import ast
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -266,8 +265,7 @@ def with_made(problem: Problem, made: Mapping[str, tuple[int, ...]]) -> Problem:
     zero: an input like any other, so that each opinion forms its own view of it.
     """
     declared = (*problem.inputs, *made)
-    known: Any = {"vocabulary": VOCABULARY, "moved": made, "valued": True}
-    program = check_program(problem.program.passage, declared=declared, **known)
+    program = check_program(problem.program.passage, declared=declared, moved=made, valued=True)
     zeros = {name: np.full(shape, Fraction(0), dtype=object) for name, shape in made.items()}
     more = {n: Input(n, z, z.shape, requires_grad=True, made=True) for n, z in zeros.items()}
     return replace(problem, program=program, inputs={**problem.inputs, **more})

@@ -16,19 +16,17 @@ from flint import arb
 from gradcheck.engine.function import Context
 from gradcheck.engine.tape import RIGHT, Node, Step, pull
 from gradcheck.errors import GradcheckError, OutOfBudget
-from gradcheck.numbers import symbolic as line
-from gradcheck.numbers.ball import arbs, balls, compute, middle, radius
+from gradcheck.numbers.ball import arbs, balls, middle, radius
 from gradcheck.numbers.run import RUN, precision
-from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions import limits
+from gradcheck.opinions.differences import measure_slope
 from gradcheck.opinions.floats.scan import scan
 from gradcheck.opinions.opinion import Case, measure_largest
-from gradcheck.opinions.tape import apply_node, record
+from gradcheck.opinions.tape import apply_node, lift, record
 from gradcheck.ops.row import ABSTAINS
 from gradcheck.values import Array, Numbers
 
 Pieces = dict[int, tuple[Numbers, Numbers]]  # pulled to each operand, as it came and as fitted
-STEP = arb(2) ** -limits.BLAME_STEP
 SIGNED_ZERO = "tells -0 from 0 in float64"  # which exact numbers have not
 UNSUITED = (
     ArithmeticError,
@@ -79,7 +77,7 @@ class Applied:
 def blame(case: Case) -> Blame:
     """The faults found op by op, and the ops at which float64 runs out of range or digits."""
     found: list[Suspect | str] = []
-    with precision(limits.BLAME_BITS), np.errstate(all="ignore"):
+    with precision(limits.BALL_BITS), np.errstate(all="ignore"):
         applied, joins = _run_passes(case)
         for each in reversed(applied):
             found += _look_at(each)
@@ -155,17 +153,15 @@ def _check_value(applied: Applied) -> Iterator[Suspect | str]:
     if not all(map(_is_finite, operands)):
         return
     size = max(1.0, *map(_find_largest, (applied.y, *operands)))
-    exact = arbs(_run_on_balls(applied, applied.operands)).ravel()
+    exact = arbs(_run(applied.node, applied.operands, "ball")).ravel()
     forms = {"forward": applied.y.ravel(), "ball": _round_balls(exact)}
     if any(np.any((v == 0) & np.signbit(v)) for v in operands if v.dtype.kind == "f"):
         if not np.allclose(forms["forward"], forms["ball"], equal_nan=True):
             yield f"{row.name} {SIGNED_ZERO}"
         return
     if row.symbolic is not ABSTAINS and all(v.dtype.kind in "fiu" for v in operands):
-        made = compute(row, tuple(map(line.constants, operands)), applied.node.params)
-        forms["symbolic"] = _round_balls(
-            arbs([v.value if isinstance(v, Symbolic) else v for v in np.ravel(made).tolist()])
-        )
+        made = _run(applied.node, applied.operands, "symbolic")
+        forms["symbolic"] = _round_balls(arbs(made).ravel())
     if off := _find_odd(forms, size):
         words = f"the value of {row.name} differs in `{off}`"
         yield Suspect(row.name, off, applied.node.span, words)
@@ -269,16 +265,14 @@ def _measure_on_balls(applied: Applied, i: int, u: Array) -> arb:
 
     def at(step: arb) -> arb:
         moved = balls(arbs(balls(given[i])) + step * arbs(u))
-        value = arbs(_run_on_balls(applied, (*given[:i], moved, *given[i + 1 :])))
+        value = arbs(_run(applied.node, (*given[:i], moved, *given[i + 1 :]), "ball"))
         return sum((a * float(b) for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
 
     before = RUN.ties
     here = at(arb(0))
     tied = RUN.ties > before
-    left, right = at(-STEP), at(STEP)
-    size = _find_largest(applied.arrived) * max(1.0, _find_largest(applied.y))
-    sharp = abs(right + left - 2 * here) > limits.STRAIGHT * (abs(right - left) + STEP * size)
-    return arb.nan() if sharp or tied else (right - left) / (2 * STEP)
+    slope, broken = measure_slope(at, here, arb(1), may_retry=False)
+    return arb.nan() if broken or tied else slope
 
 
 def sum_pulls(g: Numbers, shape: tuple[int, ...]) -> Array:
@@ -293,16 +287,9 @@ def sum_pulls(g: Numbers, shape: tuple[int, ...]) -> Array:
 # -- numbers -------------------------------------------------------------------------------------
 
 
-def _run_on_balls(applied: Applied, operands: tuple[Numbers, ...]) -> Numbers:
-    """The op on balls; conditions stay what they are."""
-    kinds = [np.asarray(v).dtype.kind for v in operands]
-    lifted = (v if kind in "bO" else balls(v) for v, kind in zip(operands, kinds, strict=True))
-    return _run(applied.node, tuple(lifted), "ball")
-
-
 def _run(node: Node, operands: tuple[Numbers, ...], kind: str) -> Numbers:
     """The op on numbers of a kind; several outputs are one line, as its node has them."""
-    made = apply_node(node, operands, node.params, kind)
+    made = apply_node(node, tuple([lift(v, kind) for v in operands]), node.params, kind)
     return np.concatenate([*map(np.ravel, made)]) if isinstance(made, tuple) else made
 
 
