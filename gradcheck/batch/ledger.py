@@ -84,17 +84,6 @@ CREATE TABLE before (
 ) WITHOUT ROWID;
 CREATE TABLE notices (number INTEGER PRIMARY KEY, grave INTEGER NOT NULL, text TEXT NOT NULL);
 """
-# Every judged answer to what is asked, with what being late has lost and a person has given.
-STANDING = """
-CREATE TEMP VIEW standing AS
-SELECT student, called, place, a.problem AS problem, a.part AS part, line, kept, note,
-    COALESCE(m.points, score * kept) AS score,
-    CASE WHEN m.points IS NULL OR verdict != 'needs-review' THEN verdict
-         WHEN m.points >= JSON_EXTRACT(line, '$.points') THEN 'right' ELSE 'wrong' END AS verdict
-FROM answers a JOIN questions ON number = question JOIN students ON name = student
-LEFT JOIN marks m USING (student, problem, part) WHERE line IS NOT NULL AND (a.problem, a.part) IN
-    (SELECT problems.id, JSON_EXTRACT(value, '$.name') FROM problems, JSON_EACH(about, '$.parts'))
-"""
 ASK = (
     "INSERT OR IGNORE INTO questions (hash, problem, part, answer, fingerprint)"
     " VALUES (?, ?, ?, ?, ?)"
@@ -178,7 +167,6 @@ class Ledger:
             cure = "grade with that, or elsewhere"
             words = f"{which} version of gradcheck has written it - {cure}"
             raise Unusable(f"{self.path}: {words}")
-        self.db.execute(STANDING)
         # Counted once: to count them for each student would take the square of their number.
         sql = "SELECT COALESCE(MAX(place) + 1, 0) FROM students"
         self.places = count(self.db.execute(sql).fetchone()[0])
@@ -416,7 +404,7 @@ def lock_directory(directory: Path) -> Iterator[None]:
 def fingerprint(problem: Problem) -> str:
     """A hash of all that the judge knows of a problem, and of gradcheck's version."""
     known = {f.name: getattr(problem, f.name) for f in fields(problem) if f.name not in WORDS}
-    text = json.dumps([_read_version(), known], sort_keys=True, default=_strip_value)
+    text = json.dumps([_read_version(), _strip_value(known)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -460,16 +448,20 @@ def _untag(value: Any) -> Any:
 
 
 def _strip_value(value: Any) -> Any:
-    """What JSON has no word for: programs by their text, exact numbers as fractions."""
+    """Any part of a problem as JSON: programs by their text, exact numbers as fractions."""
     if isinstance(value, Program):
         return [value.source, ast.dump(value.tree)]
-    if is_dataclass(value):
-        return {f.name: getattr(value, f.name) for f in fields(value)}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _strip_value(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _strip_value(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray):
-        return [value.shape, list(map(str, value.flat))]
+        return [list(value.shape), [str(entry) for entry in value.flat]]
+    if isinstance(value, list | tuple):
+        return [_strip_value(entry) for entry in value]
     if isinstance(value, set | frozenset):
-        return sorted(map(str, value))
-    return dict(value) if isinstance(value, Mapping) else str(value)
+        return sorted(str(entry) for entry in value)
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 def _read_version() -> str:

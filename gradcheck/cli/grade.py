@@ -35,7 +35,7 @@ from gradcheck.batch.ledger import NAME, Ledger, Unusable, describe_trouble, loc
 from gradcheck.batch.pool import OPEN, Cluster, Limits, Nursery, Pool
 from gradcheck.batch.roster import Roster, read_names, read_roster
 from gradcheck.batch.run import Batch, Progress, count_jobs
-from gradcheck.batch.submissions import AS_THEY_ARE, read_mapping, read_submissions
+from gradcheck.batch.submissions import AS_THEY_ARE, Read, read_mapping, read_submissions
 from gradcheck.cli.group import (
     EXISTING,
     FINE,
@@ -49,13 +49,14 @@ from gradcheck.cli.group import (
     with_feedback,
 )
 from gradcheck.cli.terminal import PATH, check_id, load_sets, open_screen, show_judged
+from gradcheck.documents import STDIN
 from gradcheck.documents.table import write_workbook
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
 from gradcheck.problem.draw import list_spellings
 from gradcheck.report import gradebooks
 from gradcheck.report.figures import escape_controls
-from gradcheck.report.judgements import STYLES, VERDICTS
+from gradcheck.report.judgements import STYLES, VERDICTS, restrict
 from gradcheck.report.tables import TextTable
 
 GAP = 3  # blanks between columns of numbers
@@ -112,17 +113,17 @@ def grade(problems: Path, answers: tuple[Path, ...], **said: Any) -> None:
         facts = _grade_class(read, answers, asked, ledger, nursery)
         if asked.as_json:
             for student in read_students(ledger, as_read=asked.directory is None):
-                for line in dump_lines(student):
+                for line in dump_lines(student, asked.feedback):
                     print(line)
         else:
-            _show(ledger, facts, asked.directory)
+            _show(ledger, facts, asked.directory, asked.feedback)
         if asked.diff:
             _show_changes(changes(ledger), open_screen(stderr=asked.as_json))
         sys.exit(_find_code(ledger, facts, asked.fail_under))
 
 
 def _grade_class(
-    sets: Sequence[ProblemSet],
+    read: Sequence[ProblemSet],
     answers: tuple[Path, ...],
     asked: SimpleNamespace,
     ledger: Ledger,
@@ -139,15 +140,19 @@ def _grade_class(
     with closing(pool or Cluster(asked.scheduler, asked.tls)) as executor:
         batch = Batch(ledger, executor)
         with nullcontext() if asked.as_json else err.status(CONSULTED):
-            batch.prepare(sets, asked.ids)
+            batch.prepare(read, asked.ids)
         if not batch.problems:
             raise GradcheckError("\n".join(f"not graded: {w}" for w in batch.doubts.values()))
         ledger.know("feedback", asked.feedback)
         ledger.know("anonymous", "yes" if asked.anonymous else "no")
-        ledger.know("title", next((s.title for s in sets if s.title), ""))
-        read = read_submissions(answers, pattern, meant, expected, batch.problems)
-        rules = Rules(asked.students, asked.ids, asked.attempt, asked.due)
-        batch.collect(read, expected, rules)
+        ledger.know("title", next((s.title for s in read if s.title), ""))
+        read_all: Callable[[], Iterable[Read]]
+        read_all = partial(read_submissions, answers, pattern, meant, expected, batch.problems)
+        if STDIN in answers:  # which is read once
+            read_all = list(read_all()).copy
+        batch.collect(
+            read_all, expected, Rules(asked.students, asked.ids, asked.attempt, asked.due)
+        )
         for words, _ in ledger.notices():
             _notice(err, words)
         if asked.directory and len(ledger.order()) > GROUP:
@@ -229,11 +234,11 @@ def _notice(err: Console, words: str) -> None:
     err.print(Text(escape_controls(words)), style="yellow", soft_wrap=True)
 
 
-def _show(ledger: Ledger, facts: ClassFacts, directory: Path | None) -> None:
+def _show(ledger: Ledger, facts: ClassFacts, directory: Path | None, feedback: str) -> None:
     """The answers and tables; of a batch that is kept the tables."""
     out = open_screen()
     if directory is None:
-        _show_answers(ledger, out)
+        _show_answers(ledger, out, feedback)
     if not facts.totals:
         out.print("nobody was graded: no answers could be read")
     elif directory is None or len(facts.totals) <= MANY:
@@ -298,11 +303,11 @@ def _show_changes(found: Iterable[Change], out: Console) -> None:
     out.print(f"\n{f'{changed:,}' if changed else 'no'} {has} changed{again}")
 
 
-def _show_answers(ledger: Ledger, out: Console) -> None:
+def _show_answers(ledger: Ledger, out: Console, feedback: str) -> None:
     """Every answer: its verdict, and unless it is missing what was understood and found."""
     about = ledger.problems()
     for student in read_students(ledger, as_read=True):
-        for line in student.lines:
+        for line in (restrict(each, feedback) for each in student.lines):
             verdict, tags = line["verdict"], line["tags"]
             place = f"{escape_controls(student.name)}  {line['problem']}.{line['part']}  "
             head = Text.assemble((place, "bold"), (verdict, f"bold {STYLES[verdict]}"))
@@ -332,8 +337,9 @@ def _write_gradescope(ledger: Ledger, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     sources = {id: about["program"] for id, about in ledger.problems().items()}
     for student in read_students(ledger):
+        lines = [restrict(line, ledger.feedback()) for line in student.lines]
         with replace_file(out / Path(name_page(student.name)).with_suffix(".json").name) as file:
-            file.write(gradebooks.write_gradescope(student.lines, sources))
+            file.write(gradebooks.write_gradescope(lines, sources))
 
 
 def _fill_in(  # noqa: PLR0917 - the options
@@ -343,7 +349,9 @@ def _fill_in(  # noqa: PLR0917 - the options
 
     def feedback(student: str) -> str:
         (found,) = read_students(ledger, between=(student, student))
-        return gradebooks.write_comments(found.lines)
+        return gradebooks.write_comments(
+            [restrict(line, ledger.feedback()) for line in found.lines]
+        )
 
     facts = collect_facts(ledger)
     points = {name: got for name, _, got, _ in facts.totals}

@@ -92,11 +92,11 @@ def draw_training(problem: Problem, reference: Reference) -> Iterator[Draft]:
         found = list(collect_series(reference))
         for one, safe in zip(found, tell_apart(one.name for one in found), strict=True):
             yield f"trace-{safe}.svg", partial(trace_svg, problem.id, one)
-    event = next((event for event in reference.events if event.case is not None), None)
-    if event is None or event.case is None:
-        yield "graph.dot", _refuse
-    else:
-        yield from draw_case(problem, event.case, event.verdict, event.label)
+    for event in reference.events:
+        if event.case is not None:
+            yield from draw_case(problem, event.case, event.verdict, event.label)
+            return
+    yield "graph.dot", _refuse
 
 
 def _refuse() -> str:

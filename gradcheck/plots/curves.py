@@ -5,7 +5,7 @@ Of matplotlib figures alone are used, so that nothing of a program's own plots i
 
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -14,7 +14,6 @@ import matplotlib
 import numpy as np
 from flint import arb
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import Mistake
@@ -25,10 +24,9 @@ from gradcheck.opinions.opinion import Case, Slope
 from gradcheck.plots.graph import NothingToDraw, format_number
 from gradcheck.training import Output, Reference
 from gradcheck.training.outputs import departs, is_same
-from gradcheck.values import Value
+from gradcheck.values import Array, Value
 from gradcheck.verdict.consult import Verdict
 
-Floats = NDArray[np.float64]
 Function = Callable[[float], float]
 
 INCH, WIDE, HIGH, LETTERS = 72.0, 600.0, 360.0, 76
@@ -66,7 +64,7 @@ def _write_svg(figure: Figure, title: str, *description: str) -> str:
 # -- difference quotients --------------------------------------------------------------------------
 
 DECADES, PER_DECADE = 16, 6
-QUOTIENTS: dict[str, tuple[str, Callable[[float, float, float, float], float]]] = {
+QUOTIENTS: Mapping[str, tuple[str, Callable[..., float]]] = {
     "central": ("(f(x + h) − f(x − h)) / 2h", lambda a, here, b, h: (b - a) / (2 * h)),
     "left": ("(f(x) − f(x − h)) / h", lambda a, here, b, h: (here - a) / h),
     "right": ("(f(x + h) − f(x)) / h", lambda a, here, b, h: (b - here) / h),
@@ -79,8 +77,8 @@ class Curve:
     """|quotient - slope| at each step that stays inside the domain; `hand` says which quotient."""
 
     hand: str
-    steps: Floats
-    errors: Floats
+    steps: Array
+    errors: Array
 
     @property
     def best(self) -> tuple[float, float]:
@@ -142,7 +140,7 @@ def _find_sides(verdict: Verdict, part: str, index: tuple[int, ...]) -> dict[str
     return {"central": ball}
 
 
-def _follow_curve(hand: str, f: Function, x: float, slope: arb, steps: Floats) -> Curve:
+def _follow_curve(hand: str, f: Function, x: float, slope: arb, steps: Array) -> Curve:
     """The error at every step; the steps that leave the domain are left out."""
     quotient = QUOTIENTS[hand][1]
 
@@ -243,7 +241,7 @@ def trace_svg(problem: str, series: Series) -> str:
         return _write_svg(figure, heading, *(title.replace("\n", ". ") for title in runs))
 
 
-def _split_lines(name: str, value: Output) -> dict[str, Floats]:
+def _split_lines(name: str, value: Output) -> dict[str, Array]:
     """The values of each entry by its label; of many entries their 2-norm, without one."""
     if not isinstance(value, np.ndarray) or not value.ndim or not value.size:
         raise NothingToDraw(f"{name} is not a number, or an array of one shape, each time")
@@ -256,7 +254,7 @@ def _split_lines(name: str, value: Output) -> dict[str, Floats]:
     return dict(zip(labels, flat.T, strict=True))
 
 
-def spans_decades(lines: Sequence[Floats]) -> bool:
+def spans_decades(lines: Sequence[Array]) -> bool:
     """Whether all values are positive and the largest is a hundred times the least: a loss."""
     values = np.concatenate(lines)
     return bool(np.all(values > 0) and values.max() >= 100 * values.min())

@@ -132,7 +132,7 @@ def install() -> None:
     for path in MODULES:
         parent, _, name = path.rpartition(".")
         if parent:
-            sys.modules[parent].__dict__[name] = sys.modules[path]
+            setattr(sys.modules[parent], name, sys.modules[path])
     sys.modules[LIBRARY].__dict__["__version__"] = f"{PYTORCH}+gradcheck.{version('gradcheck')}"
 
 
@@ -225,19 +225,17 @@ def _walk_inside(path: str, value: Value) -> Iterator[tuple[str, Value]]:
 
 
 class PassRecorder:
-    """Follows a script while it runs, and keeps the passes that are to be judged.
+    """Follows a script while it runs, and keeps the passes that are to be judged."""
 
-    `where` says which line runs, and what it sees.
-    """
-
-    def __init__(self, where: Callable[[], tuple[int, Sequence[Params]]]) -> None:
-        self.where, self.observer = where, Observer()
+    def __init__(self, file: str) -> None:
+        self.file, self.observer = file, Observer()
         self.kept, self.calls, self.missed = list[BackwardPass](), Counter[int](), Counter[int]()
         self.watching = watching(self.observer.observe, None, self.walked)
 
     def walked(self, roots: Sequence[tuple[Step, Value]], landed: Mapping[Step, Value]) -> None:
         """One pass back is over, and nothing has been added to a `.grad`."""
-        (line, scopes), observer = self.where(), self.observer
+        frames = [frame for frame in list_frames() if frame.f_code.co_filename == self.file]
+        line, observer = frames[0].f_lineno if frames else 0, self.observer
         self.calls[line] += 1
         if self.calls[line] - self.missed[line] > A_LINE or len(self.kept) >= ALTOGETHER:
             observer.idle = observer.idle or observer.copied > IN_VAIN
@@ -245,7 +243,7 @@ class PassRecorder:
             self.missed[line] += 1
             observer.idle = False
         else:
-            observer.copied, names = 0, LeafNames(scopes)
+            observer.copied, names = 0, LeafNames([frame.f_locals for frame in frames])
             arrived = {step: np.array(unwrap(g), dtype=np.float64) for step, g in landed.items()}
             records = tuple((observer.record(step), unwrap(g)) for step, g in roots)
             named = {step: names.of(step) for step in arrived}
@@ -301,7 +299,7 @@ def run_file(file: Path) -> tuple[list[str], PassRecorder, Ended | None]:
     install()
     random.seed(SEED)
     np.random.seed(SEED)
-    recorder = PassRecorder(lambda: _locate_line(name))
+    recorder = PassRecorder(name)
     with recorder.watching:
         error = _run(codes, main.__dict__, name)
     return [line.rstrip("\n") for line in linecache.getlines(name)], recorder, error
@@ -324,12 +322,6 @@ def _run(codes: list[CodeType], names: Params, file: str) -> Ended | None:
         lines = "\n".join(filter(None, [text, find_advice(error)]))
         return Ended(lines, own[-1].lineno or 0 if own else 0)
     return None
-
-
-def _locate_line(file: str) -> tuple[int, list[Params]]:
-    """The line of the script that is being run, and the variables that it sees."""
-    own = [frame for frame in list_frames() if frame.f_code.co_filename == file]
-    return own[0].f_lineno if own else 0, [each.f_locals for each in own]
 
 
 def _compile(file: Path) -> list[CodeType]:
@@ -377,7 +369,7 @@ def _compile_cells(file: str, notebook: object) -> Iterator[CodeType]:
         lines += (line.removeprefix(margin) for line in own)
         tree = _parse_cell(lines, start, file)
         match tree.body:
-            case [*_, ast.Expr(value=last)] if not lines[-1].rstrip().endswith(";"):
+            case [*_, ast.Expr(last)] if not lines[-1].rstrip().endswith(";"):
                 tree.body.pop()
                 shown = [ast.Expression(last)]
             case _:

@@ -192,9 +192,9 @@ class Writing:
         source, sides = self.run.problem.program.source, list[ast.expr]()
         with suppress(SyntaxError):
             match parse_formula(source[slice(*node.span or (0, 0))].strip()):
-                case ast.BinOp(left=left, right=right):
+                case ast.BinOp(left, _, right):
                     sides = [left, right]
-                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args):
+                case ast.Call(ast.Name(name) | ast.Attribute(_, name), args):
                     sides = args if BY_SPELLING.get(name, name) == node.op.name else []
         walked = ast.walk(sides[i]) if i < len(sides) else ()
         names = {n.id for n in walked if isinstance(n, ast.Name)}
@@ -294,12 +294,12 @@ class Writing:
 def read_number(tree: ast.expr) -> Form:
     """A number of the program as it is written there: `1 / n`."""
     match tree:
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
+        case ast.BinOp(left, op, right) if type(op) in ARITHMETIC:
             made: Form = ARITHMETIC[type(op)](read_number(left), read_number(right))
             return made
-        case ast.UnaryOp(op=ast.USub(), operand=inner):
+        case ast.UnaryOp(ast.USub(), inner):
             return -read_number(inner)
-        case ast.Constant(value=int() | float() as plain):
+        case ast.Constant(int() | float() as plain):
             return number(_read_fraction(plain))
         case ast.Name("nan" | "inf"):
             return Form(None)

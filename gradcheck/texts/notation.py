@@ -127,7 +127,7 @@ class Notation:
                 return self.name(name), ATOM
             case ast.Constant(int() | float() as number):
                 return repr(number).replace("inf", "1e309"), ATOM
-            case ast.BinOp(op=ast.Mult() | ast.Div() | ast.MatMult()):
+            case ast.BinOp(_, ast.Mult() | ast.Div() | ast.MatMult()):
                 negative, rest = split_sign(tree)
                 text, binding = self._chain(rest)
                 return (say("-") + text, UNARY_SIGN) if negative else (text, binding)
@@ -175,7 +175,9 @@ class Notation:
     def _chain(self, tree: ast.expr) -> Written:
         """A product: its numbers first, then what has axes, entry by entry."""
         above, below = split_factors(tree, self.axes)
-        (numbers, arrays), (under, dividing) = map(self._by_rank, (above, below))
+        (numbers, arrays), (under, dividing) = (
+            split_by_rank(side, self.axes) for side in (above, below)
+        )
         match above, below:
             case [ast.BinOp(left, ast.MatMult(), right)], []:
                 return self._product(left, right), PRODUCT
@@ -193,12 +195,6 @@ class Notation:
         plain = len(numbers) == 1 and isinstance(numbers[0], ast.Constant) and not under
         gap = (" " if body[0] == "(" else "") if plain else f" {self.say('·')} "
         return self._over(numbers, under)[0] + gap + body, PRODUCT
-
-    def _by_rank(self, given: list[ast.expr]) -> tuple[list[ast.expr], list[ast.expr]]:
-        sides: tuple[list[ast.expr], list[ast.expr]] = [], []
-        for each in given:
-            sides[rank(each, self.axes) > 0].append(each)
-        return sides
 
     def _over(self, above: list[ast.expr], below: list[ast.expr]) -> Written:
         top = self._row(above, 0 if self.tex and below else PRODUCT) if above else "1"
@@ -397,24 +393,24 @@ def parse_formula(text: str) -> ast.expr:
 def rank(tree: ast.expr, axes: Mapping[str, int]) -> int:
     """The number of axes of what a tree stands for; a name that `axes` lacks is a number."""
     match tree:
-        case ast.Name(id=name):
+        case ast.Name(name):
             return axes.get(name, 0)
-        case ast.Attribute(value=inner, attr="T") | ast.UnaryOp(operand=inner):
+        case ast.Attribute(inner, "T") | ast.UnaryOp(_, inner):
             return rank(inner, axes)
-        case ast.Subscript(value=inner, slice=places) if not is_size(tree):
+        case ast.Subscript(inner, places) if not is_size(tree):
             parts = places.elts if isinstance(places, ast.Tuple) else [places]
             new = [p for p in parts if isinstance(p, ast.Constant) and p.value is None]
             picks = [p for p in parts if p not in new and not isinstance(p, ast.Slice)]
             widest = max((rank(p, axes) for p in picks), default=0)
             return rank(inner, axes) + len(new) - len(picks) + widest
-        case ast.List(elts=parts):
+        case ast.List(parts):
             return 1 + max((rank(part, axes) for part in parts), default=0)
-        case ast.BinOp(left=left, op=op, right=right):
+        case ast.BinOp(left, op, right):
             a, b = rank(left, axes), rank(right, axes)
             return a + b - 2 if isinstance(op, ast.MatMult) else max(a, b)
-        case ast.Compare(left=left, comparators=[right]):
+        case ast.Compare(left, _, [right]):
             return max(rank(left, axes), rank(right, axes))
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=words):
+        case ast.Call(ast.Name(name), args, words):
             return _rank_of_call(name, args, words, axes)
     return 0
 
@@ -429,7 +425,7 @@ def _rank_of_call(
     match name, args:
         case "outer" | "eye" | "inv", _:
             return 2
-        case "einsum", [ast.Constant(value=str(subscripts)), *_]:
+        case "einsum", [ast.Constant(str(subscripts)), *_]:
             return len(subscripts.partition("->")[2])
         case "diag", _:
             return 3 - widest
@@ -443,7 +439,7 @@ def _rank_of_call(
 
 def is_size(tree: ast.AST) -> bool:
     match tree:
-        case ast.Attribute(attr="size") | ast.Subscript(value=ast.Attribute(attr="shape")):
+        case ast.Attribute(_, "size") | ast.Subscript(ast.Attribute(_, "shape")):
             return True
     return False
 
@@ -455,16 +451,24 @@ def _is_one(tree: ast.expr) -> bool:
 def split_sign(tree: ast.expr) -> tuple[bool, ast.expr]:
     """Whether a product begins with a minus, and what is left without it."""
     match tree:
-        case ast.UnaryOp(op=ast.USub(), operand=inner):
+        case ast.UnaryOp(ast.USub(), inner):
             negative, rest = split_sign(inner)
             return not negative, rest
-        case ast.BinOp(left=left, op=ast.Mult() | ast.Div() | ast.MatMult() as op, right=right):
+        case ast.BinOp(left, ast.Mult() | ast.Div() | ast.MatMult() as op, right):
             negative, rest = split_sign(left)
             if rest is left:
                 return False, tree
             one = negative and isinstance(op, ast.Mult) and _is_one(rest)
             return negative, right if one else ast.BinOp(rest, op, right)
     return False, tree
+
+
+def split_by_rank(factors: list[ast.expr], axes: Mapping[str, int]) -> Factors:
+    """Numbers, and what has axes."""
+    sides: Factors = [], []
+    for each in factors:
+        sides[rank(each, axes) > 0].append(each)
+    return sides
 
 
 def split_factors(tree: ast.expr, axes: Mapping[str, int]) -> Factors:
@@ -475,15 +479,14 @@ def split_factors(tree: ast.expr, axes: Mapping[str, int]) -> Factors:
     match tree:
         case ast.BinOp(ast.Name(end), ast.Div(), ast.Name(by)) if SLOPE.fullmatch(f"{end}/{by}"):
             pass
-        case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
+        case ast.BinOp(left, ast.Mult() | ast.Div() as op, right):
             a, b = split_factors(left, axes), split_factors(right, axes)
             b = b if isinstance(op, ast.Mult) else b[::-1]
             above, below = ([f for f in a[k] + b[k] if not _is_one(f)] for k in (0, 1))
             return above, below
-        case ast.BinOp(left=left, op=ast.MatMult() as op, right=right):
+        case ast.BinOp(left, ast.MatMult() as op, right):
             above, below = split_factors(left, axes)
-            numbers = [f for f in above if rank(f, axes) <= 0]
-            arrays = [f for f in above if f not in numbers]
+            numbers, arrays = split_by_rank(above, axes)
             if numbers and arrays and not below:
                 first = reduce(lambda a, b: ast.BinOp(a, ast.Mult(), b), arrays)
                 return [*numbers, ast.BinOp(first, op, right)], []

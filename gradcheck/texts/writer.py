@@ -29,7 +29,7 @@ from gradcheck.values import Value
 
 LONGEST = 500  # characters of any part: beyond, nobody reads the whole
 COMPARE, ADD, MULTIPLY, MATMUL, POWER = range(5)  # how tightly a text binds
-DECIMAL = 10**9
+DECIMAL = 10**9  # what is a number of fifths of this, or of less, is a decimal
 HARD_TO_READ = 10  # characters that count for a call of `einsum`
 MOST_PLACES = 1_000_000  # of one call of `einsum`: it goes through all of them
 ORDERS = 6  # of letters that are looked at
@@ -188,7 +188,9 @@ def _sum(expr: Value, order: Order) -> Written:
 def _write_product(expr: Value, order: Order) -> Written:
     """A product: its number, numbers with names, arrays, then what they are divided by."""
     count, rest = expr.as_coeff_Mul()
-    top, bottom = _write_digits(abs(count))
+    size = abs(count)
+    decimal = size.q > DECIMAL or (size.q % 5 == 0 and DECIMAL % size.q == 0)
+    top, bottom = (repr(float(size)), "1") if decimal else (str(size.p), str(size.q))
     factors = _find_means([f for f in sympy.Mul.make_args(rest) if f != 1], order)
     factors = _split_cross(factors, order[-2:])
     factors.sort(key=lambda f: _rank_factor(f, order))
@@ -233,13 +235,6 @@ def _rank_factor(factor: Value, order: Order) -> tuple[object, ...]:
     rank = max([len(letters(factor)), *(len(entry.args) - 1 for entry in axes)])
     compound = factor.is_Add or "(" in text
     return rank, is_condition(factor), binding != MATMUL, compound, text.casefold(), text
-
-
-def _write_digits(value: Value) -> tuple[str, str]:
-    """A number above the line and one below it; a decimal where it is one of fifths."""
-    if value.q > 1 and ((value.q % 5 == 0 and DECIMAL % value.q == 0) or value.q > DECIMAL):
-        return repr(float(value)), "1"
-    return str(value.p), str(value.q)
 
 
 # -- sums over letters -----------------------------------------------------------------------------

@@ -144,7 +144,7 @@ def rewrite(
     words = SourceWords(NOBODY, names, divisors=tuple(sizes))
     for node in nodes:  # `np.mean(x)` for `mean(x)`: edits know functions by their modules
         match node:
-            case ast.Call(func=ast.Name(id=name) as func) if name in SPELLED:
+            case ast.Call(ast.Name(name) as func) if name in SPELLED:
                 named = ast.Attribute(ast.Name("np", ast.Load()), name, ast.Load())
                 node.func = ast.copy_location(named, func)
     for name, moved, cure in _reorder(tree):
@@ -187,26 +187,24 @@ def _changes(tree: ast.Module, words: SourceWords, numbers: Sequence[float]) -> 
     sized = {id(n.value) for n in nodes if isinstance(n, ast.Attribute) and n.attr in SIZED}
     edits = [e for e in edits if id(e.old) not in sized or e.name == "another-name"]
     for node in nodes:
-        if isinstance(node, ast.Assign | ast.AugAssign) and isinstance(node.value, SHARING):
-            own = ast.Call(ast.Attribute(node.value, clone, ast.Load()), [], [])
-            edits.append(Edit("memory-shared", node.value, own))
-        if isinstance(node, ast.BinOp):
-            edits += [Edit("another-name", node, ast.Name(v, ast.Load())) for v in words.names]
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            others = (ast.Constant(number) for number in numbers if number != node.value)
-            due += [Edit("coefficient-slip", node, other) for other in others]
-    edits = due + edits
-    found = [
-        (_name_edit(edit, id(edit.old) in steps, id(edit.old) in totals), edit) for edit in edits
-    ]
-    alike: dict[tuple[str, object], list[Edit]] = defaultdict(list)
-    for name, edit in found:
+        match node:
+            case ast.Assign() | ast.AugAssign() if isinstance(node.value, SHARING):
+                own = ast.Call(ast.Attribute(node.value, clone, ast.Load()), [], [])
+                edits.append(Edit("memory-shared", node.value, own))
+            case ast.BinOp():
+                edits += [Edit("another-name", node, ast.Name(v, ast.Load())) for v in words.names]
+            case ast.Constant(value) if type(value) in (int, float):
+                others = (ast.Constant(number) for number in numbers if number != value)
+                due += [Edit("coefficient-slip", node, other) for other in others]
+    named = [(_name_edit(e, id(e.old) in steps, id(e.old) in totals), e) for e in due + edits]
+    alike = defaultdict[tuple[str, object], list[Edit]](list)
+    for name, edit in named:
         if name in EVERYWHERE:
             alike[name, _find_difference(edit)].append(edit)
     for (name, _), group in alike.items():
         if len(group) > 1:
             yield name, {id(edit.old): edit.new for edit in group}
-    for name, edit in sorted(found, key=lambda each: RANKS.get(each[0], len(FIRST))):
+    for name, edit in sorted(named, key=lambda each: RANKS.get(each[0], len(FIRST))):
         yield name, {id(edit.old): edit.new}
 
 
@@ -241,12 +239,12 @@ def _list_rates(tree: ast.Module) -> Iterator[ast.AST]:
     sums = {n for a in assigned if ZERO.match(ast.unparse(a.value)) for n in list_targets(a)}
     for node in ast.walk(tree):
         match node:
-            case ast.keyword(arg="lr"):
+            case ast.keyword("lr"):
                 yield from ast.walk(node)
-            case ast.AugAssign(op=ast.Add() | ast.Sub(), target=ast.Name() | ast.Attribute()):
+            case ast.AugAssign(ast.Name() | ast.Attribute(), ast.Add() | ast.Sub()):
                 if not list_targets(node) & sums:
                     yield from (node, *_list_factors(node.value))
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            case ast.Assign([ast.Name(name)], value):
                 while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
                     value = value.func.value  # `(w + 0.1 * g).detach()`
                 if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Sub):

@@ -6,7 +6,7 @@ training loop is one of them said wrong, everywhere or at a scope.
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from math import inf
 
@@ -128,11 +128,15 @@ class BackwardCall(BackwardPass):
 
     value: Array = field(default_factory=lambda: np.zeros(()))
     divisor: float = 1.0
-    made: Span = None  # where the value it began from was computed
 
     @property
     def start(self) -> Step:
         return self.roots[0][0].root
+
+    @property
+    def made(self) -> Span:
+        """Where the value it began from was computed."""
+        return getattr(self.start, "span", None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +158,18 @@ class GradLedger:
     """Follows a run on the engine: its passes back, who holds a `.grad`, what was done to that.
 
     `together` is the number of gradients that the fullest window adds up, once that is known; more
-    operations than `limit` end in OutOfBudget.
+    operations than `limit` end in OutOfBudget. One that is not `watched` stays empty.
     """
 
     def __init__(
-        self, verbs: LoopVerbs | None = None, together: int = 1, limit: float = inf
+        self,
+        verbs: LoopVerbs | None = None,
+        together: int = 1,
+        limit: float = inf,
+        watched: bool = True,
     ) -> None:
         self.verbs, self.together, self.limit = verbs or LoopVerbs(), together, limit
+        self.watched = watched
         self.observer = Observer(locate_running)
         self.calls, self.entries = list[BackwardCall](), list[LedgerEntry]()
         self.holders, self.by_memory = list[Holder](), dict[int, Holder]()
@@ -170,7 +179,8 @@ class GradLedger:
 
     def watching(self) -> AbstractContextManager[None]:
         """While a program runs; a disturbance of every forward value goes on."""
-        return watching(self.observe, MODE.disturb, self.note_walk, self)
+        own = watching(self.observe, MODE.disturb, self.note_walk, self)
+        return own if self.watched else nullcontext()
 
     def spend(self, count: int) -> None:
         self.spent += count
@@ -208,18 +218,12 @@ class GradLedger:
         self.spend(len(list_reachable([step for step, _ in roots])))
         pieces = tuple((self.observer.record(step), np.array(unwrap(g))) for step, g in roots)
         arrived = self._collect_arrivals(landed)
-        values, (top, _) = [np.array(_replay_value(record)) for record, _ in pieces], pieces[0]
-        value, divisor = values[0], _find_divisor(top)
+        value, divisor = np.array(_replay_value(pieces[0][0])), _find_divisor(pieces[0][0])
         if len(pieces) > 1:  # each contracted with its cotangent
-            summed = sum(np.sum(v * g) for v, (_, g) in zip(values, pieces, strict=True))
+            summed = sum(np.sum(_replay_value(record) * g) for record, g in pieces)
             value, divisor = np.asarray(summed), 1.0
-        made, number = getattr(top.root, "span", None), len(self.calls)
-        place = locate_running()
-        self.calls.append(
-            BackwardCall(
-                place, pieces, arrived, {}, number, value=value, divisor=divisor, made=made
-            )
-        )
+        place, number = locate_running(), len(self.calls)
+        self.calls.append(BackwardCall(place, pieces, arrived, {}, number, False, value, divisor))
 
     def _collect_arrivals(self, landed: Mapping[Step, Numbers]) -> dict[Step, Array]:
         """What has come to which step: leaves in their order, then what keeps its gradient."""

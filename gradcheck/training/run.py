@@ -8,7 +8,7 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from types import SimpleNamespace
@@ -29,6 +29,7 @@ from gradcheck.language.grammar import list_targets
 from gradcheck.language.kinds import KINDS, RECORDED_WORDS, VOCABULARY
 from gradcheck.language.program import run
 from gradcheck.language.vocabulary import words
+from gradcheck.ops.shapes import as_tuple
 from gradcheck.problem.record import ERROR, Part, Point, Problem
 from gradcheck.scripts.run import LeafNames
 from gradcheck.training.ledger import CHUNK, BackwardCall, GradLedger, LedgerEntry, LoopVerbs
@@ -58,8 +59,8 @@ class LoopWords:
             **STATELESS,
             **{name: self._wrap_layer(make) for name, make in LAYERS.items()},
             "Sequential": Sequential,
-            "SGD": _with_numbers(SGD),
-            "Adam": _with_numbers(Adam),
+            "SGD": _feed(SGD, _as_number),
+            "Adam": _feed(Adam, _as_number),
             "clip_grad_norm_": clip_grad_norm_,
             "clip_grad_value_": clip_grad_value_,
             "manual_seed": self.generator.manual_seed,
@@ -74,11 +75,12 @@ class LoopWords:
 
     def leaf(self, values: Numbers, name: str = "") -> Tensor:
         """A new leaf; of those without a name, which the text writes, some may be `moved`."""
-        values = values if name else self.moved.get(len(self.written), values)
-        found = tensor(np.array(values, dtype=np.float64), requires_grad=True)
+        given = values if name else self.moved.get(len(self.written), values)
+        numbers = np.array(given, dtype=np.float64)
+        found = tensor(numbers, requires_grad=True)
         self.ledger.enter(found).name = name
         if not name:
-            self.written.append((found, np.array(values, dtype=np.float64)))
+            self.written.append((found, numbers))
         return found
 
     def tensor(self, data: Numbers, dtype: Numbers = None, requires_grad: bool = False) -> Numbers:
@@ -97,13 +99,13 @@ class LoopWords:
         self, outputs: Numbers, inputs: Numbers, grad_outputs: Numbers = None, **how: Numbers
     ) -> Numbers:
         """`grad(outputs, inputs)`: a backward call that leaves the ledger alone."""
-        wrt = list(inputs) if type(inputs) in (list, tuple) else [inputs]
+        wrt = as_tuple(inputs)
         for x in wrt:
             if isinstance(x, Tensor):
                 self.ledger.enter(x)
         found = engine_grad(outputs, inputs, grad_outputs, **how)
-        call = self.ledger.calls[-1]
-        self.taken += [(g, call, x) for x, g in zip(wrt, found, strict=True)]
+        for call in self.ledger.calls[-1:]:
+            self.taken += [(g, call, x) for x, g in zip(wrt, found, strict=True)]
         return found
 
     def record(self, **values: Numbers) -> None:
@@ -115,9 +117,7 @@ class LoopWords:
     def _wrap_maker(self, maker: Maker) -> Routine:
         def make(*args: Numbers, requires_grad: bool = False, **named: Numbers) -> Numbers:
             """`ones(3, requires_grad=True)`: a leaf, or a constant; integers stay an array."""
-            made = maker(
-                *map(unwrap, args), **{name: unwrap(value) for name, value in named.items()}
-            )
+            made = _feed(maker, unwrap)(*args, **named)
             if requires_grad:
                 return self.leaf(made)
             return tensor(made) if made.dtype.kind == "f" else made
@@ -129,7 +129,7 @@ class LoopWords:
             """A layer with parameters; of several that are drawn, each is drawn otherwise."""
             if not {"seed", "weight"} & named.keys() and "seed" in signature(make).parameters:
                 named["seed"] = self.generator.seed_layer()
-            made = _with_numbers(make)(*args, **named)
+            made = _feed(make, _as_number)(*args, **named)
             for parameter in made.parameters():
                 self.ledger.enter(parameter)
             return made
@@ -137,13 +137,14 @@ class LoopWords:
         return build
 
 
-def _with_numbers(make: Routine) -> Routine:
-    """With inputs of the problem that are single numbers as numbers."""
+def _feed(make: Routine, say: Routine) -> Routine:
+    """What makes something of arguments that are said otherwise."""
+    return lambda *args, **named: make(*map(say, args), **{n: say(v) for n, v in named.items()})
 
-    def plain(value: Numbers) -> Numbers:
-        return value.item() if isinstance(value, Tensor) and value.ndim == 0 else value
 
-    return lambda *args, **named: make(*map(plain, args), **{n: plain(v) for n, v in named.items()})
+def _as_number(value: Numbers) -> Numbers:
+    """An input of the problem that is a single number as a number."""
+    return value.item() if isinstance(value, Tensor) and value.ndim == 0 else value
 
 
 def _copy(value: Numbers) -> Numbers:
@@ -244,18 +245,10 @@ class RunEnd:
             return run(asked, self.names, KINDS["tensor"], budget, context=self.words.table).value
 
 
-def execute(
-    problem: Problem,
-    point: Point,
-    ledger: GradLedger,
-    budget: Budget = ROOMY,
-    *,
-    watched: bool = True,
-) -> RunEnd:
-    """Run a program; a run that is not `watched` leaves no ledger.
+def execute(problem: Problem, point: Point, ledger: GradLedger, budget: Budget = ROOMY) -> RunEnd:
+    """Run a program, its leaves named after the variables.
 
-    Leaves get their names from the variables. Where it is asked what the program ends in, it may
-    end in an error.
+    Where it is asked what the program ends in, it may end in an error.
     """
     entries = problem.inputs.items()
     written = {entry.written: point[n] for n, entry in entries if entry.written is not None}
@@ -268,14 +261,13 @@ def execute(
         if entry.written is None
     }
     asked = (n for p in problem.parts if p.ask is not None for n in ast.walk(p.ask.tree))
-    ends = any(isinstance(n, ast.Name) and n.id == ERROR for n in asked)
-    with ledger.watching() if watched else nullcontext():
+    ends = any(getattr(node, "id", "") == ERROR for node in asked)
+    with ledger.watching():
         outcome = run(
             problem.program, inputs, KINDS["tensor"], budget, context=words.table, keep_error=ends
         )
     ledger.done = outcome.done
-    if watched:
-        _name_holders(ledger, outcome.names, problem.program.tree)
+    _name_holders(ledger, outcome.names, problem.program.tree)
     error = None if outcome.error is None else outcome.error.complaints[0].message
     series = SimpleNamespace(**words.recorded)
     return RunEnd({ERROR: error, **outcome.names, "recorded": series}, words, outcome.error)
@@ -393,14 +385,15 @@ def run_program(
     With `share` 8 it gets an eighth of the allowance, but `steps` at most. One that is not
     `watched` has no ledger.
     """
-    ledger, notes = GradLedger(verbs, limit=OPERATIONS // share), list[str]()
+    ledger = GradLedger(verbs, limit=OPERATIONS // share, watched=watched)
+    notes = list[str]()
     answering, budget = replace(problem, program=program), make_allowance(program, share, steps)
     answering.places.update(problem.places)  # whole numbers there are whole in any program
     value: Output = None
     failed, stopped, ended = "", False, False
     with _note_warnings(notes):
         try:
-            end = execute(answering, point, ledger, budget, watched=watched)
+            end = execute(answering, point, ledger, budget)
             ended = True
             value, failed = _read(problem, part, end, budget)
         except TextError as error:
