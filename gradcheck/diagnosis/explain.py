@@ -194,9 +194,8 @@ def write_words(hypothesis: Hypothesis, source: str = "") -> str:
     sentence = _smooth(hypothesis.mistake.says.format_map(texts))
     sentence += EVERYWHERE if hypothesis.everywhere else ""
     sentence += hypothesis.texts.get("stage", "")
-    return (
-        f"{sentence} And: {write_words(hypothesis.with_, source)}" if hypothesis.with_ else sentence
-    )
+    with_ = hypothesis.with_
+    return f"{sentence} And: {write_words(with_, source)}" if with_ else sentence
 
 
 @lru_cache(maxsize=1_000)
@@ -276,7 +275,7 @@ def _explain(prepared: Prepared, part: str, wanted: GivenAnswer, integrated: boo
         return Diagnosis("unnamed", remarks=(NO_NUMBER,))
     first = prepared.right[wanted.points[0]][part]
     for found in _rank_by_cost(prepared, part, wanted, integrated):
-        told, beneath = rank_hypotheses(found, prepared.scalar) if found else ((), ())
+        told, beneath = rank_hypotheses(found, prepared.scalar)
         if told:
             said = list_remarks(wanted, first, told)
             if wanted.is_single or not wanted.carries():
@@ -318,12 +317,9 @@ def _is_integral(
         return False
     pairs = zip(slopes, prepared.values, strict=False)
     known = (not b.shape and abs(a - b) <= RELATIVE * abs(b) for a, b in pairs if a is not None)
-    if not next(known, False) or not all(known):
-        return False
+    each = zip(prepared.right, prepared.values, strict=True)
     # of exp the gradient is the program itself
-    return not all(
-        is_equal(g[part], v) for g, v in zip(prepared.right, prepared.values, strict=True)
-    )
+    return next(known, False) and all(known) and not all(is_equal(g[part], v) for g, v in each)
 
 
 DEEPEST = 4  # axes of an answer: a longer one is nobody's cotangent
@@ -331,10 +327,8 @@ DEEPEST = 4  # axes of an answer: a longer one is nobody's cotangent
 
 def _find_unsummed(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypothesis]:
     """The axes over which the answer has to be summed to be the gradient, where there are any."""
-    if not 0 < len(wanted.shape) <= DEEPEST:
-        return []
     right = prepared.flat[part][wanted.points]
-    if wanted.flat.shape[1] <= right.shape[1]:
+    if len(wanted.shape) > DEEPEST or wanted.flat.shape[1] <= right.shape[1]:
         return []
     whole = wanted.flat.reshape(-1, *wanted.shape)
     for axes in subsets(len(wanted.shape)):
@@ -433,7 +427,12 @@ def _find_pairs(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypo
     """Pairs that give the answer: two wrong rules, or a mistake and a factor of the whole."""
     if np.any(wanted.slack) or wanted.flat.size < FEWEST:
         return []
-    pairs = [*_pair_rules(prepared, part, wanted), *_pair_with_whole(prepared, part, wanted)]
+    fits = (
+        prepared.pairs.get(part, NOTHING_FITS).fitting(wanted) if wanted.right is not None else []
+    )
+    rules = dict.fromkeys((min(pair), max(pair)) for pair in map(tuple, fits))
+    pairs = [(prepared.made[i], prepared.made[j]) for i, j in rules]
+    pairs += _pair_with_whole(prepared, part, wanted)
     x = [prepared.inputs[k][part] for k in wanted.points if part in prepared.inputs[k]]
     least = USUAL if pairs and wanted.is_monomial(np.array(x)) else 0.0
     found = []
@@ -444,13 +443,6 @@ def _find_pairs(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypo
         if often >= OFTEN and rare >= least and min(made.mistake.rank for made in both) < VAGUE:
             found.append(make_hypothesis(both[0], make_hypothesis(both[1])))
     return sorted(found, key=lambda h: -h.common)
-
-
-def _pair_rules(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[tuple[Made, Made]]:
-    if wanted.right is not None:
-        found = prepared.pairs.get(part, NOTHING_FITS).fitting(wanted)
-        for i, j in dict.fromkeys((min(pair), max(pair)) for pair in found.tolist()):
-            yield prepared.made[i], prepared.made[j]
 
 
 def _pair_with_whole(
@@ -488,15 +480,14 @@ def list_remarks(
         said = f"the gradient has the shape {first.shape}, the answer {wanted.shape}"
         turned = wanted.shape == first.shape[::-1]
         return (f"{said}: is it transposed?" if turned else said,)
-    finite = bool(np.isfinite(wanted.flat).all())
     added = any(h.mistake is constant_added for h in named)
-    found = [
-        _compare_size(wanted, right) if finite else "",
-        _compare_level(wanted) if finite and not added else "",
+    found = (
+        _compare_size(wanted, right),
+        "" if added else _compare_level(wanted),
         _compare_nearness(wanted, right),
         _list_entries(wanted, first) if first.ndim else "",
-    ]
-    return tuple(sentence for sentence in found if sentence)
+    )
+    return tuple(filter(None, found))
 
 
 def _compare_size(wanted: GivenAnswer, right: Array) -> str:
@@ -504,24 +495,20 @@ def _compare_size(wanted: GivenAnswer, right: Array) -> str:
         return ""
     k = find_ratio(wanted.flat, right, wanted.level)
     known = f"{k:.6g}"
-    if (
-        known in ("0", "1")
-        or (np.abs(wanted.flat - k * right) > bound_rounding(k * right, 0.0)).any()
-    ):
-        return ""
-    return f"the answer is {known} times the gradient"
+    apart = np.abs(wanted.flat - k * right) > bound_rounding(k * right, 0.0)
+    return "" if known in ("0", "1") or apart.any() else f"the answer is {known} times the gradient"
 
 
 def _compare_level(wanted: GivenAnswer) -> str:
     excess, scale = wanted.excess, wanted.scale
     constant = float(excess[np.argmin(scale), 0]) if excess.size > 1 else 0.0
-    allowed = np.maximum(ABSOLUTE * abs(constant), CANCELLED * scale) + RELATIVE * abs(constant)
-    if not constant or (np.abs(excess - constant) > allowed[:, None]).any():
-        return ""
+    size = abs(constant)
+    allowed = np.maximum(ABSOLUTE * size, CANCELLED * scale) + RELATIVE * size
     # so small beside the gradient that rounding might have made it
-    if scale.size > 1 and np.sum(abs(constant) > VISIBLE * scale) < 2:
+    hidden = scale.size > 1 and np.sum(size > VISIBLE * scale) < 2
+    if not constant or hidden or (np.abs(excess - constant) > allowed[:, None]).any():
         return ""
-    return f"the answer is the gradient {'plus' if constant > 0 else 'minus'} {abs(constant):.6g}"
+    return f"the answer is the gradient {'plus' if constant > 0 else 'minus'} {size:.6g}"
 
 
 def _compare_nearness(wanted: GivenAnswer, right: Array) -> str:
