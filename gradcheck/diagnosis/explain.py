@@ -319,7 +319,8 @@ def _is_integral(
     known = (not b.shape and abs(a - b) <= RELATIVE * abs(b) for a, b in pairs if a is not None)
     each = zip(prepared.right, prepared.values, strict=True)
     # of exp the gradient is the program itself
-    return next(known, False) and all(known) and not all(is_equal(g[part], v) for g, v in each)
+    fits = bool(next(known, False)) and all(known)
+    return fits and not all(is_equal(g[part], v) for g, v in each)
 
 
 DEEPEST = 4  # axes of an answer: a longer one is nobody's cotangent
@@ -427,10 +428,8 @@ def _find_pairs(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypo
     """Pairs that give the answer: two wrong rules, or a mistake and a factor of the whole."""
     if np.any(wanted.slack) or wanted.flat.size < FEWEST:
         return []
-    fits = (
-        prepared.pairs.get(part, NOTHING_FITS).fitting(wanted) if wanted.right is not None else []
-    )
-    rules = dict.fromkeys((min(pair), max(pair)) for pair in map(tuple, fits))
+    table = NOTHING_FITS if wanted.right is None else prepared.pairs.get(part, NOTHING_FITS)
+    rules = dict.fromkeys(tuple(sorted(pair)) for pair in table.fitting(wanted).tolist())
     pairs = [(prepared.made[i], prepared.made[j]) for i, j in rules]
     pairs += _pair_with_whole(prepared, part, wanted)
     x = [prepared.inputs[k][part] for k in wanted.points if part in prepared.inputs[k]]

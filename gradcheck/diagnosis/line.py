@@ -190,10 +190,9 @@ def trace(case: Case) -> ScalarLine | None:
     flat = [leaf for name in case.wrt for leaf in np.asarray(leaves[name]).flat]
     zeros = {id(leaf) for name in case.zeros for leaf in np.asarray(leaves[name]).flat}
     sums = {id(a): k for k, node in enumerate(nodes) for a in node.args if id(a) in zeros}
-    for leaf in flat:
-        if id(leaf) in sums:  # in words, the value that the program makes has its own name
-            nodes[sums[id(leaf)]].atom = leaf.atom
-    values = [nodes[sums[id(leaf)]].value if id(leaf) in sums else leaf.value for leaf in flat]
+    made = [nodes[sums[id(leaf)]] if id(leaf) in sums else leaf for leaf in flat]
+    for leaf, node in zip(flat, made, strict=True):
+        node.atom = leaf.atom  # in words, the value that the program makes has its own name
     place = {id(node): k for k, node in enumerate(nodes)}
     entry = {id(leaf): k for k, leaf in enumerate(flat)}
     y, given, f = _find_floats(nodes)
@@ -206,7 +205,7 @@ def trace(case: Case) -> ScalarLine | None:
         y=y,
         given=given,
         f=f,
-        x=np.array([list(map(middle, values))]),
+        x=np.array([[middle(node.value) for node in made]]),
         shapes={name: leaves[name].shape for name in case.wrt},
         sums=frozenset(sums.values()),
     )
@@ -237,9 +236,9 @@ def _find_floats(nodes: Sequence[Symbolic]) -> tuple[Array, Array, Array]:
     given, f = np.full((len(nodes), width, 1), np.nan), np.zeros((len(nodes), width, 1))
     for k, node in enumerate(nodes):
         args = [a.value if type(a) is Symbolic else exact(a) for a in node.args]
-        for i, a in enumerate(args):
-            assert node.local is not None  # a leaf has no arguments
-            given[k, i], f[k, i] = middle(a), middle(node.local.slopes[i](*args))
+        slopes = node.local.slopes if node.local is not None else ()
+        for i, (a, slope) in enumerate(zip(args, slopes, strict=True)):
+            given[k, i], f[k, i] = middle(a), middle(slope(*args))
     return np.array([[middle(node.value)] for node in nodes]), given, f
 
 
