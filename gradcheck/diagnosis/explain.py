@@ -65,7 +65,6 @@ class Hypothesis:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ids of the mistakes, one or two."""
         return (self.mistake.id, *(self.with_.ids if self.with_ else ()))
 
     @property
@@ -102,7 +101,6 @@ class Hypothesis:
 
 
 def make_hypothesis(made: Made, with_: Hypothesis | None = None) -> Hypothesis:
-    """That a mistake was made, perhaps with a second one."""
     return Hypothesis(made.mistake, made.span, made.everywhere, with_=with_, made=made)
 
 

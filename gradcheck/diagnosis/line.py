@@ -352,12 +352,10 @@ def select(
     )
 
 
-def _look_within(line: ScalarLine, ks: Sequence[int | None], d: Tangents) -> Operation | None:
-    nodes = [k for k in ks if k is not None]
-    ops = {row.name if (row := line.rows[k]) is not None else None for k in nodes}
-    if len(nodes) < len(ks) or len(ops) > 1 or None in ops:
-        return None
-    return select(line, nodes, d) if len(line.args[nodes[0]]) <= 2 else None
+def _look_within(line: ScalarLine, ks: Sequence[Value], d: Tangents) -> Operation | None:
+    ops = {None if k is None or (row := line.rows[k]) is None else row.name for k in ks}
+    alike = len(ops) == 1 and None not in ops and len(line.args[ks[0]]) <= 2
+    return select(line, ks, d) if alike else None
 
 
 def _widen(numbers: Array) -> Array:

@@ -43,7 +43,6 @@ class Finding:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ids of the mistakes."""
         return tuple(sorted({row.id for row in self.mistakes}))
 
 

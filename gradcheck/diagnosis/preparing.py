@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import chain, islice
 
 import numpy as np
@@ -215,7 +215,7 @@ def _make_whole(case: Case, right: Mapping[str, Array]) -> Whole:
     return Whole(
         right=right,
         inputs={**floats, **{p: floats[n] for p, n in case.parts.items()}},
-        value=lambda: _attempt(value, np.nan),
+        value=cache(lambda: _attempt(value, np.nan)),
         second=lambda name: _attempt(lambda: differentiate_twice(case, name), np.nan),
         elsewhere=elsewhere,
         others=others,

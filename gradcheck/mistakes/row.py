@@ -92,11 +92,6 @@ class Operation:
         """The operation that the second argument is, or None."""
         return self.within(1)
 
-    @property
-    def both(self) -> bool:
-        """Both arguments vary."""
-        return self.du is not None and self.dv is not None
-
     def part(self, i: int) -> Array:
         """What the i-th argument, which varies, adds to the derivative."""
         return self.fv * self.dv if i else self.fu * self.du
@@ -112,6 +107,7 @@ class Operation:
     dw = property(lambda s: s.du if s.dv is None else s.dv)
     fw = property(lambda s: s.fu if s.dv is None else s.fv)
     c = property(lambda s: s.v if s.dv is None else s.u)
+    both = property(lambda s: s.du is not None and s.dv is not None)  # arguments vary
     n = property(lambda s: EXPONENTS.get(s.op, s.v))  # the constant exponent of a power
 
 
@@ -208,7 +204,6 @@ class Mistake:
 
     @property
     def family(self) -> str:
-        """The place where the mistake lives."""
         return FAMILIES.get(self.verb, "training")
 
     @property

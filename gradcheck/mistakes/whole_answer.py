@@ -33,11 +33,6 @@ def _times(w: Whole, factor: float) -> Params:
     return {name: factor * g for name, g in w.right.items()}
 
 
-def _not_differentiated(w: Whole) -> Answers:
-    value = w.value()
-    yield {name: value for name, g in w.right.items() if np.shape(value) == g.shape}
-
-
 def _of_another(w: Whole) -> Answers:
     """For each part the gradient of another input of the same shape."""
     names = list(w.right)
@@ -66,12 +61,6 @@ def _total(w: Whole) -> Answers:
         yield dict.fromkeys(w.right, sum(every.values()))
 
 
-def _elsewhere(w: Whole) -> Answers:
-    """The gradient at 0, at 1, and at the mirrored point; of arrays that is a mask turned round."""
-    for change in (np.zeros_like, np.ones_like, np.negative) if w.scalar else ():
-        yield w.elsewhere(change)
-
-
 # fmt: off
 whole_sign = answer("sign-error", anywhere,
     "The whole answer has the wrong sign.",
@@ -81,7 +70,8 @@ integrated_instead = answer("integrated-instead", anywhere,
     (lambda w: [], "x**2 * exp(x)", "(x**2 - 2*x + 2)*exp(x)"))
 answer("not-differentiated", anywhere,
     "This is `{text}` itself, not its derivative.",
-    (_not_differentiated, "x*exp(2*x)", "x*exp(2*x)"))
+    (lambda w: [{n: w.value() for n, g in w.right.items() if np.shape(w.value()) == g.shape}],
+     "x*exp(2*x)", "x*exp(2*x)"))
 answer("second-derivative", anywhere,
     "This is the second derivative: differentiate `{text}` once.",
     (lambda w: [{name: w.second(name) for name, g in w.right.items() if g.shape == ()}],
@@ -130,7 +120,9 @@ answer("treated-as-constant", anywhere,
     (lambda w: [{name: 0 * g for name, g in w.right.items()}], "x**2 + sin(x)", "0*x"))
 answer("at-another-point", anywhere,
     "This is the gradient at another point: at 0, at 1, or with the signs of the inputs turned.",
-    (_elsewhere, "x**2 + exp(x)", "-2*x + exp(-x)"), rank=VAGUEST)
+    (lambda w: [  # of arrays this is a mask turned round
+        w.elsewhere(move) for move in (np.zeros_like, np.ones_like, np.negative) if w.scalar],
+     "x**2 + exp(x)", "-2*x + exp(-x)"), rank=VAGUEST)
 # fmt: on
 
 

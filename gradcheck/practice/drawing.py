@@ -63,7 +63,6 @@ def tidy(program: str) -> bool:
 
 
 def count_operations(text: str) -> int:
-    """How many operations and functions stand in a text."""
     nodes = ast.walk(ast.parse(text, mode="eval"))
     return sum(isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call) for node in nodes)
 
