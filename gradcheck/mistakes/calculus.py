@@ -541,10 +541,10 @@ number_slip = coefficient("coefficient-slip", anywhere,
     (_times, "7*x**2 + sin(x)", "15*x + cos(x)"), rank=VAGUE)
 constant_missing = coefficient("constant-factor-lost", anywhere,
     "The factor {c} is missing from the derivative of `{text}`.",
-    (_times, "2*B*x**2 + sin(x)", "4*x + cos(x)", {"B": ()}))
+    (_times, "2*B*x**2 + sin(x)", "4*x + cos(x)", "B"))
 constant_again = coefficient("coefficient-slip", anywhere,
     "The factor {c} is in the derivative of `{text}` once too often.",
-    (_times, "B*x**2 + sin(x)", "2*B**2*x + cos(x)", {"B": ()}))
+    (_times, "B*x**2 + sin(x)", "2*B**2*x + cos(x)", "B"))
 derivative("sum-of-derivatives", product,
     "`{text}` is a product, differentiated as if it were a sum: u' + v' stands where u'v + uv' "
     "belongs.",

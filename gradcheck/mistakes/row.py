@@ -289,11 +289,14 @@ ALIKE = "a cotangent of equal entries"
 ALL_PASS = "a relu that lets everything through"
 
 
+def _read_shapes(text: str) -> dict[str, tuple[int, ...]]:
+    """Of `x, X 5 3` a number and a matrix."""
+    words = (each.split() for each in text.split(",") if each)
+    return {name: tuple(map(int, sizes)) for name, *sizes in words}
+
+
 # The shapes of letters in an example of the backprop family, unless it says others.
-LETTERS = {
-    "x": (3,), "v": (3,), "w": (3,), "b": (3,), "X": (5, 3), "W": (3, 2), "Z": (2, 3), "V": (2, 3),
-    "A": (3, 3),
-}  # fmt: skip
+LETTERS = _read_shapes("x 3, v 3, w 3, b 3, X 5 3, W 3 2, Z 2 3, V 2 3, A 3 3")
 
 
 def mistake(
@@ -311,7 +314,7 @@ def mistake(
     example need not speak.
     """
     for wrong, program, answer, *rest in ways:
-        shapes = rest[0] if rest else {}
+        shapes = _read_shapes(rest[0]) if rest else {}
         if FAMILIES[verb] == "backprop":
             shapes = {n: LETTERS[n] for n in re.findall(r"\w+", program) if n in LETTERS} | shapes
         answers = {"x": answer} if isinstance(answer, str) else answer

@@ -78,10 +78,10 @@ answer("second-derivative", anywhere,
      "x**3 + x*sin(x)", "6*x + 2*cos(x) - x*sin(x)"))
 answer("differentiated-once", anywhere,
     "This is the first derivative of `{text}`: differentiate once more.",
-    (lambda w: [w.once()], "x**4", {"x.x": "4*x**3"}, {}, 2), rank=COVERING)
+    (lambda w: [w.once()], "x**4", {"x.x": "4*x**3"}, "", 2), rank=COVERING)
 differentiated_too_often = answer("differentiated-too-often", anywhere,
     "This is the third derivative of `{text}`: the second is asked for.",
-    (lambda w: [], "x**4", {"x.x": "24*x"}, {}, 2))
+    (lambda w: [], "x**4", {"x.x": "24*x"}, "", 2))
 answer("wrong-variable", anywhere,
     "This is the derivative by another variable.",
     (_of_another, "x**2 * sin(y)", "x**2*cos(y)"), rank=GENERIC)
@@ -94,17 +94,15 @@ answer("reciprocal", anywhere,
 transposed = answer("transposed", anywhere,
     "The gradient is transposed: it has the shape of the input itself.",
     (lambda w: [{name: g.T for name, g in w.right.items() if g.ndim == 2}], "sum(X @ W * V)",
-     {"W": "(X.T @ V).T"}, {"X": (5, 3), "W": (3, 2), "V": (5, 2)}), hidden_by=(SYMMETRIC,))
+     {"W": "(X.T @ V).T"}, "X 5 3, W 3 2, V 5 2"), hidden_by=(SYMMETRIC,))
 answer("flipped", anywhere,
     "The answer is the gradient with its entries in reverse order along one axis.",
     (lambda w: [
         {n: np.flip(g, axis) for n, g in w.right.items() if g.ndim > axis} for axis in (0, 1)],
-     "x[0] * y + x[1] * y**2 + x[2]", "array([1, y**2, y])", {"x": (3,), "y": ()}),
-    hidden_by=(ONE_LONG,))
+     "x[0] * y + x[1] * y**2 + x[2]", "array([1, y**2, y])", "x 3, y"), hidden_by=(ONE_LONG,))
 not_summed = answer("broadcast-not-summed", anywhere,
     "Summed over {c}, this answer is the gradient: the sum is missing.",
-    (lambda w: [], "sum(X * b[:, None])", {"b": "X"}, {"X": (2, 3), "b": (2,)}),
-    hidden_by=(ONE_LONG,))
+    (lambda w: [], "sum(X * b[:, None])", {"b": "X"}, "X 2 3, b 2"), hidden_by=(ONE_LONG,))
 answer("logarithmic-derivative-left", anywhere,
     "This is the derivative of log(`{text}`), y'/y: it is still to be multiplied by y.",
     (lambda w: [{name: g / w.value() for name, g in w.right.items() if w.scalar}], "x**3 * sin(x)",
@@ -114,7 +112,7 @@ factor_two = answer("factor-two", anywhere,
     (lambda w: [_times(w, 2.0), _times(w, 0.5)], "sin(x) + x", "2*cos(x) + 2"), rank=VAGUE)
 answer("wrong-variable", anywhere,
     "This is the derivative by {v}, which is a constant here.",
-    (_of_a_constant, "sum(x**2 * X)", "x**2", {"x": (), "X": ()}), rank=GENERIC)
+    (_of_a_constant, "sum(x**2 * X)", "x**2", "x, X"), rank=GENERIC)
 answer("treated-as-constant", anywhere,
     "The answer is 0, as for a constant: but `{text}` varies.",
     (lambda w: [{name: 0 * g for name, g in w.right.items()}], "x**2 + sin(x)", "0*x"))
