@@ -30,9 +30,10 @@ Position = int  # by a name: Cython would take `int` for an object
 MOVES = {
     "getitem", "reshape", "ravel", "transpose", "swapaxes", "matrix_transpose", "moveaxis",
     "squeeze", "expand_dims", "broadcast_to", "diagonal", "atleast_1d", "atleast_2d", "atleast_3d",
-    "as_strided",
+    "as_strided", "einsum",
 }  # fmt: skip
-"""The rows that give a view; where NumPy gives one for another row (flip), PyTorch copies."""
+"""The rows of one operand that may give a view; where NumPy gives one for another row (flip),
+PyTorch copies."""
 
 NUMBER: Form = ((), np.dtype(np.float64))
 RECENT: list[Value] = [None] * native.SPOTS

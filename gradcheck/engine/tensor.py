@@ -118,7 +118,7 @@ def apply_to_any(row: Op, operands: tuple[Value, ...], params: Params) -> "Tenso
     for t in operands:
         if type(t) is Tensor and t._view is not None:
             t._view.settle(t)
-    moving = row in writing.MOVING and type(operands[0]) is Tensor
+    moving = row in writing.MOVING and len(operands) == 1 and type(operands[0]) is Tensor
     if moving:
         y = writing.forward(row, operands[0], params)
     values = [t._value if type(t) is Tensor else as_numpy(t) for t in operands]
@@ -364,6 +364,11 @@ class Tensor(State, Methods):  # type: ignore[misc]
         raise TypeError(
             "a Tensor cannot be subclassed: hold it in an object of your own, or write a Function"
         )
+
+    def contiguous(self) -> "Tensor":
+        """Itself, unless its entries lie in another order."""
+        ordered: bool = self._value.flags.c_contiguous
+        return self if ordered else self.clone().reshape(-1).reshape(self.shape)
 
     def detach(self) -> Self:
         """The same memory without the memory of how it was made."""

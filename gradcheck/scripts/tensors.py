@@ -392,7 +392,7 @@ METHODS: Params = {
     "device": property(lambda self: Device()),
     "float": lambda self: cast(self, FLOAT),
     **dict.fromkeys(("is_cuda", "volatile"), property(lambda self: False)),
-    "is_contiguous": lambda self: True,
+    "is_contiguous": lambda self: self._value.flags.c_contiguous,
     "masked_fill_": lambda self, mask, value: copy_(self, self.masked_fill(mask, value)),
     "new": lambda self, *given, **silent: _make_typed(self.dtype, *given),
     "ndimension": lambda self: self.ndim,
