@@ -1,14 +1,19 @@
-"""Candidates for problems: a template expanded, and inputs with values that are easily written."""
+"""Candidates for problems: the rules' templates expanded, and inputs that are easily written.
+
+The rules of differentiation are grammars, which stand in `rules.yaml`.
+"""
 
 import ast
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from math import gcd
 from random import Random
+from typing import Any
 
-from gradcheck.practice.rules import PIECES, Kind, Rule
+from gradcheck.documents import read_yaml
 from gradcheck.texts.notation import write_latex
 
 WORD = re.compile(r"<(\w+)>")
@@ -23,6 +28,54 @@ LEAVES = ("x", "y", "X", "w")
 # of more than 30 operations does not stand on one line.
 LONGEST_FUNCTION: Mapping[int, int] = {1: 5, 2: 8, 3: 11}
 LONGEST_ANSWER: Mapping[int, int] = {1: 12, 2: 20, 3: 30}
+LEVELS = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Problems of one kind: templates by level, and the mistakes that every one must reveal.
+
+    `also` are mistakes that many of them reveal too, where a problem for such a mistake is asked.
+    """
+
+    mistakes: tuple[str, ...]
+    levels: Mapping[int, tuple[str, ...]]
+    also: tuple[str, ...]
+
+    def knows(self, mistake: str) -> bool:
+        return mistake in self.mistakes or mistake in self.also
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of differentiation and its kinds of problems; `title` is what a student reads."""
+
+    name: str
+    title: str
+    kinds: tuple[Kind, ...]
+
+
+_FILE: Any = read_yaml((files("gradcheck") / "practice" / "rules.yaml").read_bytes()).value
+
+
+def _make_kind(said: Mapping[str, Sequence[str]]) -> Kind:
+    groups = _FILE["groups"]
+    named = {
+        key: tuple(id for name in said.get(key, ()) for id in groups.get(name, (name,)))
+        for key in ("mistakes", "also")
+    }
+    return Kind(levels={level: tuple(said[f"level {level}"]) for level in LEVELS}, **named)
+
+
+PIECES: Mapping[str, Sequence[str]] = _FILE["pieces"]
+RULES = tuple(
+    Rule(each["name"], each["title"], tuple(map(_make_kind, each["kinds"])))
+    for each in _FILE["rules"]
+)
+BY_NAME: Mapping[str, Rule] = {rule.name: rule for rule in RULES}
+
+
+# -- a candidate -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -50,10 +103,7 @@ def draw_candidate(rule: Rule, kind: Kind, level: int, random: Random) -> Candid
 
 def expand(template: str, random: Random) -> str:
     """The template with every word in angle brackets replaced, until there is none."""
-    while found := WORD.search(template):
-        piece = random.choice(PIECES[found[1]])
-        template = template[: found.start()] + piece + template[found.end() :]
-    return template
+    return WORD.sub(lambda word: expand(random.choice(PIECES[word[1]]), random), template)
 
 
 def tidy(program: str) -> bool:

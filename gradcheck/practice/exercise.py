@@ -1,35 +1,53 @@
-"""An exercise: a candidate that was solved, is short enough, and reveals what it is meant to."""
+"""Exercises: candidates that were solved, are short enough, and reveal what they are meant to."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import cycle, product
+from random import Random
 
 import numpy as np
+import sympy
 
 from gradcheck.diagnosis import Diagnosis, Made, explain
+from gradcheck.diagnosis.line import BITS, ScalarLine, rerun
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, make_key
 from gradcheck.mistakes.calculus import constant_added
 from gradcheck.mistakes.whole_answer import brackets_missing
+from gradcheck.numbers.closed import spell
+from gradcheck.numbers.run import precision
+from gradcheck.numbers.symbolic import Symbolic, take_slope, write_out
+from gradcheck.opinions.limits import READABLE
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.practice.answers import write_mistaken
 from gradcheck.practice.drawing import (
+    BY_NAME,
+    LEVELS,
     LONGEST_ANSWER,
     LONGEST_FUNCTION,
+    RULES,
     Candidate,
+    Rule,
     count_operations,
+    draw_candidate,
     write_down,
 )
-from gradcheck.problem import Problem, ProblemSet, load_text
+from gradcheck.problem import ProblemSet, load_text
 
+ROUNDS = 2  # in which no rule gives a new problem, after which there are none
+TRIES = 60  # candidates for one problem
+LOOKED = 20  # candidates of one kind and level, where a certain mistake has to show
 BRACKETS = re.compile(r"(?<!\w)\(([^()]*)\)")  # those of no call, around no others
 CONSTANT = 2.0  # that is added to a derivative
+FAULTS = (GradcheckError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 def is_named(ready: Key, mistake: str) -> bool:
     """Whether the mistake can be made here, and every answer that it gives is named after it."""
+    if mistake == brackets_missing.id:
+        return any(_without_brackets(ready, text) for text in _write_right(ready).values())
     made = list_acts(ready, mistake)
     return bool(made) and all(
         mistake in list_named(d) for each in made for d in _describe(ready, each)
@@ -45,21 +63,19 @@ def is_alone(ready: Key, made: Made) -> bool:
 
 def list_acts(ready: Key, mistake: str) -> list[Made]:
     """The ways to make a mistake at one place that show in this problem."""
+    if mistake == constant_added.id:  # the only one that is looked for, not made
+        right = ready.mistaken.right
+        return [
+            Made(constant_added, None, [{n: g + CONSTANT for n, g in at.items()} for at in right])
+        ]
     made = [m for m in ready.mistaken.made if m.mistake.id == mistake and not m.everywhere]
-    found = [m for m in made if all(np.all(np.isfinite(a)) for at in m.at for a in at.values())]
-    return [*found, _shift(ready)] if mistake == constant_added.id else found
+    return [m for m in made if all(np.all(np.isfinite(a)) for at in m.at for a in at.values())]
 
 
 def list_named(found: Diagnosis | None) -> set[str]:
     """The mistakes that a diagnosis names alone, in either family's words."""
     fitting = () if found is None else (*found.hypotheses, *found.beneath)
     return {h.mistake.id for h in fitting if h.with_ is None}
-
-
-def _shift(ready: Key) -> Made:
-    """The right gradients and a constant: the only mistake that is looked for, not made."""
-    right = ready.mistaken.right
-    return Made(constant_added, None, [{n: g + CONSTANT for n, g in at.items()} for at in right])
 
 
 def _describe(ready: Key, made: Made) -> Iterator[Diagnosis]:
@@ -86,25 +102,15 @@ class Exercise:
     ready: Key
     entry: str
 
-    @property
-    def problem(self) -> Problem:
-        return self.set.problems[0]
-
     @cached_property
     def set(self) -> ProblemSet:
         """The set of this problem alone, as it would be read from a file."""
         return load_text(self.entry)
 
-    def names(self, mistake: str) -> bool:
-        """Whether the mistake can be made here, and every answer that it gives is named so."""
-        return is_named(self.ready, mistake)
-
     def names_alone(self, mistake: str) -> bool:
         """Whether some answer that the mistake gives is given by no other mistake."""
         if mistake == brackets_missing.id:
-            return any(
-                _without_brackets(self.ready, text) for text in _write_right(self.ready).values()
-            )
+            return is_named(self.ready, mistake)
         return any(is_alone(self.ready, made) for made in list_acts(self.ready, mistake))
 
 
@@ -115,9 +121,8 @@ def make_exercise(drawn: Candidate, id: str) -> Exercise | None:
     try:
         ready = make_key(load_text(write_down(drawn, id)).problems[0])
         right = _write_right(ready)
-        if max(map(count_operations, right.values())) > LONGEST_ANSWER[drawn.level]:
-            return None
-        if not _is_judged_right(ready, right) or _is_odd(ready):
+        long = max(map(count_operations, right.values())) > LONGEST_ANSWER[drawn.level]
+        if long or not _is_judged_right(ready, right) or _is_odd(ready):
             return None
         if not all(is_named(ready, mistake) for mistake in drawn.kind.mistakes):
             return None
@@ -194,3 +199,116 @@ def _without_brackets(ready: Key, right: str) -> bool:
         if list_named(said) == {brackets_missing.id}:
             return True
     return False
+
+
+# -- what somebody would write who makes a mistake -------------------------------------------------
+
+
+def write_mistaken(made: Made) -> str:
+    """The wrong derivative as a text; empty where it cannot be written down."""
+    line, place = made.line, made.place
+    if line is None or place is None or len(place.ks) != 1 or line.size != 1:
+        return ""
+    try:
+        with precision(BITS):
+            [[wrong]] = rerun(_remember_making(line), {place.ks[0]: made.mistake.wrong})[-1]
+            found = write_out(Symbolic.exactly(1) * wrong, READABLE)
+        return "" if found is None or found.has(sympy.nan, sympy.zoo, sympy.I) else spell(found)
+    except FAULTS:
+        return ""
+
+
+def _remember_making(line: ScalarLine) -> ScalarLine:
+    y, given, f, x = (
+        each[..., :1].astype(object) for each in (line.y, line.given, line.f, line.x[:1])
+    )
+    for k, node in enumerate(line.nodes):
+        y[k, 0] = node
+        if line.entry[k] is not None:
+            x[0, 0] = node
+        for i, a in enumerate(node.args):
+            given[k, i, 0] = a if isinstance(a, Symbolic) else Symbolic.exactly(a)
+            f[k, i, 0] = take_slope(node, i)
+    return replace(line, y=y, given=given, f=f, x=x)
+
+
+# -- exercises by rule and level, and the one in which a given mistake shows alone -----------------
+
+
+def generate_exercises(
+    rules: Sequence[str] = (), level: int | None = None, seed: int = 0, reveals: str = ""
+) -> Iterator[Exercise]:
+    """Exercises until no more is found, the rules in turn; no function comes twice.
+
+    `level` None goes up from 1 to 3 and starts again. `reveals` is a mistake that each must name.
+    Raises GradcheckError where a rule is unknown.
+    """
+    revealing = [rule for rule in RULES if any(kind.knows(reveals) for kind in rule.kinds)]
+    chosen = [_find_rule(name) for name in rules] or revealing or list(RULES)
+    levels = LEVELS if level is None else (level,)
+    seen: set[str] = set()
+    vain = 0
+    turns = ((rule, each) for each in cycle(levels) for rule in chosen)
+    for number, (rule, each) in enumerate(turns):
+        made = _generate_one(rule, each, f"{seed}/{number}", reveals, seen)
+        if made is not None:
+            seen.add(made.candidate.program)
+            yield made
+        vain = 0 if made is not None else vain + 1
+        if vain > ROUNDS * len(chosen) * len(levels):
+            return
+
+
+def next_problem(mistake: str, seed: int = 0) -> ProblemSet | None:
+    """A set of one problem in which this mistake shows, and no other gives the same answer.
+
+    Parameters
+    ----------
+    mistake
+        The id of a mistake.
+    seed
+        The same seed gives the same problem.
+
+    Returns
+    -------
+    ProblemSet or None
+        None for a mistake that no rule's problems show alone (those of training loops, and most of
+        backprop).
+
+    Examples
+    --------
+    >>> practice = next_problem("missing-inner-derivative")
+    >>> [problem.program.source for problem in practice.problems]
+    ['log(4*x + 7)']
+    """
+    random = Random(f"gradcheck-next/{mistake}/{seed}")
+    kinds = [(rule, kind) for rule in RULES for kind in rule.kinds if kind.knows(mistake)]
+    random.shuffle(kinds)
+    for level, (rule, kind) in product(LEVELS, kinds):
+        for _ in range(LOOKED):
+            drawn = draw_candidate(rule, kind, level, random)
+            made = make_exercise(drawn, f"{rule.name}-{random.getrandbits(32):08x}")
+            if made is not None and made.names_alone(mistake):
+                return made.set
+    return None
+
+
+def _find_rule(name: str) -> Rule:
+    if name not in BY_NAME:
+        raise GradcheckError(f"no rule is called {name} - one of {', '.join(BY_NAME)}")
+    return BY_NAME[name]
+
+
+def _generate_one(
+    rule: Rule, level: int, name: str, reveals: str, seen: set[str]
+) -> Exercise | None:
+    random = Random(f"gradcheck-practice/{rule.name}/{level}/{name}")
+    kinds = [kind for kind in rule.kinds if kind.knows(reveals)] or list(rule.kinds)
+    for _ in range(TRIES):
+        drawn = draw_candidate(rule, random.choice(kinds), level, random)
+        if drawn.program in seen:
+            continue
+        made = make_exercise(drawn, f"{rule.name}-{level}-{random.getrandbits(24):06x}")
+        if made is not None and (not reveals or is_named(made.ready, reveals)):
+            return made
+    return None

@@ -13,7 +13,7 @@ from gradcheck.batch.roster import Roster
 from gradcheck.batch.work import Asking, leave_answer
 from gradcheck.errors import OURS
 from gradcheck.grading.marking import gather_among
-from gradcheck.practice.rules import RULES
+from gradcheck.practice.drawing import RULES
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.draw import Draw, draw_of, fold_name, with_draw
 from gradcheck.problem.record import Part

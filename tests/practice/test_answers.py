@@ -6,7 +6,7 @@ import mpmath
 import pytest
 
 from gradcheck.grading.key import make_key
-from gradcheck.practice.answers import write_mistaken
+from gradcheck.practice.exercise import write_mistaken
 from gradcheck.problem.load import make_question
 
 BY_HAND = Path(__file__).with_name("answers.csv").read_text().splitlines()[1:]

@@ -11,14 +11,15 @@ from gradcheck.grading.key import make_key
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.practice import generate_exercises, next_problem
 from gradcheck.practice.drawing import (
+    LEVELS,
     LONGEST_ANSWER,
     LONGEST_FUNCTION,
+    RULES,
     count_operations,
     tidy,
     to_set,
 )
-from gradcheck.practice.exercise import is_alone, list_acts
-from gradcheck.practice.rules import LEVELS, RULES
+from gradcheck.practice.exercise import is_alone, is_named, list_acts
 from gradcheck.problem import load_text
 from tests.support.grading import keyed, self_test
 
@@ -36,19 +37,19 @@ NAMES |= {"pi": mpmath.pi, "E": mpmath.e, "log2": lambda x: mpmath.log(x, 2)}
 def assert_holds(made):
     drawn = made.candidate
     assert count_operations(drawn.program) <= LONGEST_FUNCTION[drawn.level]
-    answers = [text for right in made.problem.right for text in right.values()]
+    answers = [text for right in made.set.problems[0].right for text in right.values()]
     assert answers
     assert all(count_operations(text) <= LONGEST_ANSWER[drawn.level] for text in answers)
     assert made.ready.verdicts[0].verdict == "agree"
-    assert all(made.names(mistake) for mistake in drawn.kind.mistakes)
-    assert made.problem.wrong
+    assert all(is_named(made.ready, mistake) for mistake in drawn.kind.mistakes)
+    assert made.set.problems[0].wrong
     assert self_test(made.set) == []
     point = made.ready.points[0]
     if any(value.shape for value in point.values()):
         return
     mpmath.mp.dps = 30  # where numbers go in, the right answer is what mpmath differentiates
     known = {name: mpmath.mpf(float(value.item())) for name, value in point.items()}
-    for name, text in made.problem.right[0].items():
+    for name, text in made.set.problems[0].right[0].items():
         f = lambda z, name=name: eval(drawn.program, {}, NAMES | known | {name: z})
         slope = mpmath.diff(f, known[name])
         assert mpmath.almosteq(eval(text, {}, NAMES | known), slope, 1e-9, 1e-9)
@@ -92,6 +93,7 @@ def test_the_next_problem_for_missing_brackets():
     [text] = problem.right[0].values()
     assert "(" in text
     assert judge(make_key(problem), problem.parts[0], text).verdict == "right"
+    assert "(" in next(generate_exercises(["reciprocal"], 1, reveals="brackets-missing")).entry
 
 
 @pytest.mark.sweep
