@@ -86,19 +86,15 @@ def read_answer(
     if not isinstance(formula.tree.body, ast.List):
         return formula
     found = _read_array(_read_entries(formula, formula.tree.body), read)
-    notes = tuple(dict.fromkeys((*formula.notes, *_list_passed_over(formula))))
-    if isinstance(found, NumberList):
-        return replace(found, notes=notes)
-    first = replace(found.formulas[0], notes=notes)
-    return replace(found, formulas=(first, *found.formulas[1:])) if notes else found
-
-
-def _list_passed_over(formula: Formula) -> Iterator[str]:
-    """Notes on the steps before a list, which are not compared; one that is not read is refused."""
-    for step in formula.steps[:-1]:
+    notes = dict.fromkeys(formula.notes)
+    for step in formula.steps[:-1]:  # they are not compared
         if step.fault and step.chained:
             raise step.fault
-        yield f"`{clip(formula.text[step.start : step.end])}` is left out"
+        notes[f"`{clip(formula.text[step.start : step.end])}` is left out"] = None
+    if isinstance(found, NumberList):
+        return replace(found, notes=tuple(notes))
+    first, *others = found.formulas
+    return replace(found, formulas=(replace(first, notes=tuple(notes)), *others))
 
 
 def _read_entries(formula: Formula, node: ast.expr) -> object:

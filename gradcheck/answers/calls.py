@@ -1,8 +1,4 @@
-r"""Words: names, functions with their arguments, words run together; entries, sums over indices.
-
-A function without brackets takes the factors that follow it, powers included, up to an operator, a
-bracket, the next function or e^.
-"""
+"""Words: names, functions with their arguments, words run together; entries, sums over indices."""
 
 import ast
 import re
@@ -68,6 +64,7 @@ COUNTS = {1: "one argument", 2: "two arguments", 3: "three arguments"}
 SIZED = re.compile(r"(?=n|N|.*I\Z)([nN]?)(.+?)(I?)")
 BASED = re.compile(r"log_(\d{1,4}|[A-Za-z])")
 OPENS = ("(", "{", "[", "|(", "|", *RADICALS, r"\frac", r"\sqrt")
+ARGUED = frozenset([*OPENS, "^", "-"])  # what may stand behind a function
 LOGARITHMS = ("lg", "sigma", "σ", "Gamma", "Γ")
 RAISED = re.compile(r"(?:\^|\*\*)-?[\w.,]+\Z")
 JOINTS = frozenset(["", *"*·×⋅∙÷∕/:@", r"\cdot", r"\times", r"\div"])
@@ -99,11 +96,11 @@ class Calls(Operands):
             token = token._replace(text=text, end=after.end)
             self.tokens[self.at : self.at + 2] = [token]
         kind, name = self.words.meant(text)
-        stem, _, below = text.rpartition("_")
-        own = stem in self.reading.own and kind in ("", "entry")
-        if own and (below.isalpha() or (below.isdigit() and int(below))):
-            self.at += 1
-            return self.entry(token, self.reading.own[stem], below)
+        if kind in ("", "entry"):
+            stem, _, below = text.rpartition("_")
+            if stem in self.reading.own and (below.isalpha() or (below.isdigit() and int(below))):
+                self.at += 1
+                return self.entry(token, self.reading.own[stem], below)
         if not kind or text in WRAPPERS:
             ahead = spell(self.tokens[self.at : self.at + 8])
             for pattern, reader in UNDECLARED[: 1 if kind else None]:
@@ -116,7 +113,7 @@ class Calls(Operands):
             if ways and not self.doubt(usual=True):
                 return self.segments(token, ways)
             after = self.look(1)
-            bare = after.kind in ("op", "end") and after.text not in (*OPENS, "^", "-")
+            bare = after.kind in ("op", "end") and after.text not in ARGUED
             several = ARITY.get(name, 1) > 1 and after.text == "("
             lacks = several and "," not in [t.text for t in self.in_bracket(self.at + 1)]  # m v(t)
             needs = bare or lacks or (ARITY.get(name) != 1 and after.text not in "([")

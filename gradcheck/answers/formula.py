@@ -36,6 +36,7 @@ TURNS = 8  # doubts that are turned, each alone
 PLAIN = 2**53  # whole numbers below it are floats
 MAGNITUDE = 30_000.0  # decimal digits of a tower of numbers
 HEIGHT = 128
+PIECES = (ast.expr, ast.keyword)
 PARTS = 2_000  # with all that names stand for that the text defines
 OPERATIONS = {
     ast.Add: np.add,
@@ -189,8 +190,9 @@ def check_limits(body: ast.expr, reading: Reading, tokens: int) -> None:
             limit = f"{HEIGHT} steps in a row" if height > HEIGHT else f"{PARTS:,} parts"
             message = f"a formula of more than {limit}"
             raise make_fault(reading.typed, 0, message, "simplify it first, or give numbers")
-        inside = [inner for node in level for inner in ast.iter_child_nodes(node)]
-        level = [node for node in inside if isinstance(node, ast.expr | ast.keyword)]
+        inside = [value for node in level for value in vars(node).values()]
+        inside += chain(*[value for value in inside if type(value) is list])
+        level = [node for node in inside if isinstance(node, PIECES)]
     for power in reading.powers:
         if (exponent := _bound_size(power.right)) is None:
             continue

@@ -1,12 +1,9 @@
 """Precedence climbing over the tokens of a formula (Pratt 1973), by a table of signs.
 
 From loose to tight: comparisons; + and -; *, / and @ together with factors written side by side;
-a sign; powers, which group to the right. So `-x^2` is -(x^2), `2^3^2` is 2^(3^2), and `1/2x` is
-(1/2)*x, as calculators, Python and most graders have it; textbooks that mean 1/(2x) draw a fraction
-bar. Each such rule is noted where it was applied.
-
-Where a reader cannot know what was meant (bars around a vector, two square matrices side by side)
-the usual reading is taken and the place kept among the `doubts`, to be read again the other way.
+a sign; powers, which group to the right. Where a reader cannot know what was meant (bars around a
+vector, two square matrices side by side) the usual reading is taken and the place kept among the
+`doubts`, to be read again the other way.
 """
 
 import ast
@@ -83,9 +80,7 @@ class Parser(Calls):
             left: ast.expr = self.node(ast.UnaryOp(op, self.factor(UNARY)), start)
         else:
             left = self.value()
-            token = self.tokens[self.at]
-            indexed = token.text[:1] == "_" and token.text[1:].isalpha()
-            if token.text in SUFFIXES or token.kind == "transpose" or indexed:
+            if self.tokens[self.at].text not in RANKS:
                 left = self.with_suffixes(left, start)
         while True:
             sign = self.tokens[self.at].text
@@ -125,8 +120,9 @@ class Parser(Calls):
             else:
                 right = self.read_beside(right, first)
         left = self.operand(left)
-        crossed = self.typed[sign.start : sign.end] in CROSSES and self.words.function("cross")
-        if crossed and self.shape(left) == self.shape(right) == (3,) and self.doubt(usual=True):
+        crossed = self.arrays and self.typed[sign.start : sign.end] in CROSSES
+        crossed = crossed and self.shape(left) == self.shape(right) == (3,)
+        if crossed and self.words.function("cross") and self.doubt(usual=True):
             self.note("a cross between two vectors of three is read as their cross product")
             return self.apply("cross", [left, right], start)
         if sign.text == "·":

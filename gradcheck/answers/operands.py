@@ -254,6 +254,8 @@ class Operands:
 
     def operand(self, node: ast.expr) -> ast.expr:
         """The node; a tuple where one number is due is none; a list of one is what it holds."""
+        if type(node) not in LISTED:
+            return node
         if isinstance(node, ast.Tuple):
             end = node.elts[0].end_col_offset or 0
             behind = self.typed[end : node.elts[-1].col_offset]
@@ -270,8 +272,7 @@ class Operands:
         return self.sizes.of(node) if self.arrays else None
 
     def factor(self, rank: int) -> ast.expr:
-        node = self.expression(rank)
-        return self.operand(node) if type(node) in LISTED else node
+        return self.operand(self.expression(rank))
 
     def value(self) -> ast.expr:
         token = self.tokens[self.at]

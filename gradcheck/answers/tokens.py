@@ -62,6 +62,7 @@ SAME = (
 PLAIN = frozenset("√∛°≈‖⟨⟩∂∇∑∈ℝ∞") | frozenset(GREEK)
 ACCENTS = {"\u0302": "_hat", "\u0303": "_tilde", "\u0304": "_bar", "\u0305": "_bar"}
 LATIN = re.compile("[A-Za-z]+")
+ALONE = re.compile("(?<![A-Za-z])|(?<=(?<![A-Za-z])d)")  # as in ŷ and dŷ, not in même
 STRUCK = frozenset("\u0335\u0336\u0337\u0338\u20d2\u20d3\u20e5\u20e6")
 LOST = {"\x0c": "\\f", "\x08": "\\b", "\x0b": "\\v", "\x07": "\\a", "\t": "\\t", "\r": "\\r"}
 """`\\frac` read as an escape."""
@@ -104,12 +105,10 @@ def write_plainly(typed: str) -> Typed:
 
 
 def _replace_odd(typed: str, odd: re.Match[str], notes: list[str]) -> str:
-    whole, start = unicodedata.normalize("NFD", odd[0]), odd.start()
-    before = typed[max(start - 2, 0) : start]
-    before = before[-1:] if LATIN.search(before[:-1]) or before[-1:] != "d" else ""  # dŷ
-    around = before + typed[odd.end() : odd.end() + 1]
-    if whole[1:] in ACCENTS and whole[0].isalpha() and not LATIN.search(around):
-        return whole[0] + ACCENTS[whole[1:]]  # and not in même
+    whole = unicodedata.normalize("NFD", odd[0])
+    alone = ALONE.match(typed, odd.start()) and not LATIN.match(typed, odd.end())
+    if alone and whole[1:] in ACCENTS and whole[0].isalpha():
+        return whole[0] + ACCENTS[whole[1:]]
     match odd.lastgroup:
         case "other":
             return _replace_character(odd[0], notes, typed, odd.start())
@@ -355,8 +354,6 @@ CLOSING = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⟦": "⟧", "⦃": "⟧
 STEPS = dict.fromkeys(CLOSING, 1) | dict.fromkeys(CLOSING.values(), -1)
 LINKS = frozenset(["=", "=>", "≈"])
 UNEQUAL = frozenset(["<", ">", "<=", ">=", "!="])
-
-
 BLANK = re.compile(r"[\d.\]] [-+\[\d.]")
 SIGNED = re.compile(r"[\d.][-+]|[-+] ")
 

@@ -269,7 +269,6 @@ SENTENCES = (
 STOP = frozenset(f(word) for word in SENTENCES.split() for f in (str, str.capitalize, str.upper))
 """Words of sentences: never taken apart into names and functions."""
 
-
 SPECIAL = {
     "C": "an answer needs no constant of integration",
     **dict.fromkeys(["inf", "infinity", "nan"], "a derivative is a formula; infinity is not read"),
