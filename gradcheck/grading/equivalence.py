@@ -124,7 +124,7 @@ def _compare_at(k: int, bits: int, answer: At, reference: At, *rounding: Array) 
         a, b, *known = (each.item(*index) for each in (mine, due, *rounding))
         kind, (half, noise) = _compare_pair(a, b), known or (None, 0.0)
         if kind == "different":  # just at the edge of its room counts
-            if half is None or abs(a - b) > tolerance(a, half, float(noise), level):
+            if abs(a - b) > tolerance(a, half, noise, level):
                 return Outcome(kind, k, index, a, b)
             rounded |= not _is_printed(a, half)
         elif kind == "undecided":
@@ -153,11 +153,13 @@ def level_of(values: Array) -> arb:
     return max((abs(ball.mid()) for ball in values.flat), default=arb(0))
 
 
-def tolerance(yours: arb, half_unit: Fraction, noise: float, level: arb) -> arb:
+def tolerance(yours: arb, half_unit: Fraction | None, noise: float, level: arb) -> arb:
     """How far off a typed number may lie: half its last digit, or float64's own error.
 
     A typed zero shows no digit, so it may only be off by what a program's zero would be.
     """
+    if half_unit is None:
+        return arb(0)
     half = arb(half_unit.numerator) / half_unit.denominator
     size = abs(yours.mid())
     if size == 0:
@@ -166,9 +168,21 @@ def tolerance(yours: arb, half_unit: Fraction, noise: float, level: arb) -> arb:
     return arb.max(half, printed) if _is_printed(yours, half_unit) else half
 
 
-def _is_printed(yours: arb, half_unit: Fraction) -> bool:
+def widen(yours: arb, half_unit: Fraction | None, noise: float, level: arb) -> arb:
+    """The ball of all that may have been rounded to a typed number."""
+    return arb(yours.mid(), tolerance(yours, half_unit, noise, level))
+
+
+def _is_printed(yours: arb, half_unit: Fraction | None) -> bool:
     """Whether a number has so many digits that a program must have printed it."""
+    if half_unit is None:
+        return False
     return bool(abs(yours.mid()) * half_unit.denominator > half_unit.numerator * PRINTED)
+
+
+def bare(found: Array) -> Values:
+    """Numbers as they are compared: a single one without an array around it."""
+    return found if found.shape else found.item()
 
 
 def find_floats(at: At) -> Array | None:

@@ -19,13 +19,14 @@ from flint import arb
 
 from gradcheck.answers import Entries, Formula, NumberList, Plain, echo
 from gradcheck.answers.answer import Answer
+from gradcheck.diagnosis.patterns import fill_in
 from gradcheck.errors import ANSWER_EXPONENT, GradcheckError, OutOfBudget, TextError
-from gradcheck.grading.equivalence import At, NoValue, Values
+from gradcheck.grading.equivalence import At, NoValue, Values, bare
 from gradcheck.grading.spots import Spot
 from gradcheck.language import Budget, Program, check_expression
 from gradcheck.language.kinds import CONSTANTS, FORMULAS, KINDS
 from gradcheck.language.program import copy_tree, run
-from gradcheck.numbers.ball import Ball, arbs, balls, exact, middle
+from gradcheck.numbers.ball import Ball, arbs, balls, each, exact, middle
 from gradcheck.numbers.run import Undecided
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Composed
@@ -49,7 +50,7 @@ class _Beyond(LookupError):
 
 # -- operations ------------------------------------------------------------------------------------
 
-CHOICE, BOTH, PLUS = "where", "both", "plus"
+CHOICE, PLUS = "where", "plus"
 BINARY: Mapping[type[ast.AST], str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power",
 }  # fmt: skip
@@ -65,8 +66,7 @@ FOLDED: Mapping[str, Routine] = {
 }  # fmt: skip
 WAVES = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
 OF_ANY: Mapping[str, Routine] = {
-    CHOICE: lambda test, a, b: a if test else b,
-    BOTH: operator.and_,
+    CHOICE: lambda test, a, b: a if test != 0 else b,
     PLUS: operator.pos,
     "absolute": abs,
 }
@@ -108,12 +108,12 @@ def on_balls(name: str) -> Routine:
     row = TABLE.get(name)
     cell = row.ball if row and row.elementwise else None
 
-    def compare(a: arb, b: arb) -> bool:
+    def compare(a: arb, b: arb) -> arb:
         holds, fails = TESTS[name]
         if holds(a, b):
-            return True
+            return arb(1)
         if fails(a, b):
-            return False
+            return arb(0)
         raise Undecided
 
     def wrap(*args: arb) -> arb:
@@ -185,7 +185,10 @@ class Step(NamedTuple):
 
 
 class Line:
-    """Slots in an order in which they can be computed: numbers, entries of inputs, operations."""
+    """Slots in an order in which they can be computed: numbers, entries of inputs, operations.
+
+    A comparison is 1 where it holds and 0 where it does not: of two that both hold the product is.
+    """
 
     def __init__(self, tree: ast.expr, text: str, shapes: Shapes) -> None:
         """Raises _Beyond where the formula is more than single numbers."""
@@ -194,9 +197,8 @@ class Line:
         self.leaves: dict[int, tuple[str, tuple[int, ...]]] = {}
         self.steps: dict[int, Step] = {}
         self.found: dict[Value, int] = {}
-        self.tests: set[int] = set()
         self.known: dict[int, list[Value]] = {}
-        self.end = self.count(self.add(tree))
+        self.end = self.add(tree)
 
     def add(self, node: ast.expr) -> int:
         """The slot of a node's number; what is equal has one. Raises _Beyond where it has none."""
@@ -210,8 +212,7 @@ class Line:
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             return self._add_leaf(node.value.id, tuple(map(_read_index, parts)))
         name, operands = read_operation(node)
-        args = tuple(map(self.add, operands))
-        return self._add_test(node, name, args) if self.tests else self._apply_op(node, name, args)
+        return self._apply_op(node, name, tuple(map(self.add, operands)))
 
     def _take_slot(self, key: Value, kind: dict[int, Value], new: Value) -> int:
         at = self.found.get(key)
@@ -243,36 +244,22 @@ class Line:
                 return self._add_number(folded)
         if isinstance(node, ast.Call):
             row = TABLE.get(name)
-            tests = name != CHOICE or args[0] in self.tests
-            if not (row and tests) or row.params or row.arrange or len(args) != row.operands:
+            if not row or row.params or row.arrange or len(args) != row.operands:
+                raise _Beyond(name)
+            if name == CHOICE and not self._compares(args[0]):
                 raise _Beyond(name)
         at = self.found.get((name, *args))
         if at is None:
             at = self.found[name, *args] = len(self.found)
             place = (getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0))
             self.steps[at] = Step(on_balls(name), args, name, place)
-            if name in TESTS or name == BOTH:
-                self.tests.add(at)
         return at
 
-    def _add_test(self, node: ast.expr, name: str, args: tuple[int, ...]) -> int:
-        """Of comparisons there are two that hold together, and the one of a choice.
-
-        Anywhere else what holds counts 1, and what does not 0.
-        """
-        are_tests = [slot in self.tests for slot in args]
-        if name == "multiply" and all(are_tests):
-            return self._apply_op(node, BOTH, args)
-        if name == CHOICE and are_tests[0]:
-            return self._apply_op(node, name, (args[0], *map(self.count, args[1:])))
-        return self._apply_op(node, name, tuple(map(self.count, args)))
-
-    def count(self, slot: int) -> int:
-        """The slot of a number: 1 where a comparison holds, 0 where it does not."""
-        if slot not in self.tests:
-            return slot
-        one, none = map(self._add_number, (1, 0))
-        return self._apply_op(ast.Constant(1), CHOICE, (slot, one, none))
+    def _compares(self, slot: int) -> bool:
+        step = self.steps.get(slot)
+        if step is None or step.name != "multiply":
+            return step is not None and step.name in TESTS
+        return all(map(self._compares, step.args))
 
     # -- at a point --------------------------------------------------------------------------------
 
@@ -312,9 +299,9 @@ class Line:
         step = self.steps.get(at)
         if step is None:
             return
-        chosen = tuple(i for i in step.args if isinstance(values[i], arb))
+        chosen = step.args
         if step.name == CHOICE:
-            chosen = (step.args[1] if values[step.args[0]] else step.args[2],)
+            chosen = (step.args[1] if values[step.args[0]] != 0 else step.args[2],)
         for i in chosen:
             if not values[i].is_finite():
                 self._refuse(values, i)
@@ -394,11 +381,14 @@ class Readings:
             return self.read.understood
         if isinstance(self.read, Plain):
             return str(self.read.value)
+        if self.pieces.size > LISTED:
+            return f"numbers of the shape {self.read.shape}"
         if isinstance(self.read, Entries):
-            return _nest([f.understood for f in self.read.formulas], self.read.shape)
-        values = self.read.values
-        whole = (str(v.numerator) if v.denominator == 1 else repr(to_float(v)) for v in values)
-        return _nest(list(whole), self.read.shape)
+            words = [formula.understood for formula in self.read.formulas]
+        else:
+            values = self.read.values
+            words = [str(v.numerator if v.denominator == 1 else to_float(v)) for v in values]
+        return _nest(box(words, self.read.shape).tolist())
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -422,14 +412,19 @@ class Readings:
         if self.formula:
             return _evaluate(self.pieces.item(), spot, bits)
         found = [_evaluate(piece, spot, bits) for piece in self.pieces.flat]
-        for index, each in zip(np.ndindex(self.pieces.shape), found, strict=True):
-            if not isinstance(each, arb):
-                raise NotNumbers(f"entry {list(index)} has the shape {np.shape(each)}")
-        return box(found, self.pieces.shape) if self.pieces.shape else found[0]
+        for index, entry in zip(np.ndindex(self.pieces.shape), found, strict=True):
+            if not isinstance(entry, arb):
+                raise NotNumbers(f"entry {list(index)} has the shape {np.shape(entry)}")
+        return bare(box(found, self.pieces.shape))
+
+    @property
+    def slack(self) -> Array:
+        """The half units as floats; 0 where there is none."""
+        return each(lambda half: to_float(half or Fraction(0)), self.half_units).astype(float)
 
     def varies(self, problem: Problem) -> bool:
         """Whether an answer mentions what has other values at other points."""
-        return any(problem.inputs[name].varies for name in self.names & problem.inputs.keys())
+        return any(problem.inputs[name].varies for name in self.names)
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -442,7 +437,7 @@ class Readings:
         return tuple(piece.tree for piece in self.pieces.flat if isinstance(piece, Program))
 
 
-def make_readings(problem: Problem, read: Answer) -> Readings:
+def make_readings(shapes: Shapes, read: Answer) -> Readings:
     """An answer made ready; TextError where a formula says what answers may not say."""
     if isinstance(read, Plain):
         return Readings(read, box((), (0,)), frozenset(), box((), (0,)))
@@ -450,14 +445,13 @@ def make_readings(problem: Problem, read: Answer) -> Readings:
         numbers, halves = box(read.values, read.shape), box(read.half_units, read.shape)
         return Readings(read, numbers, frozenset(), halves)
     formulas, shape = (read.formulas, read.shape) if isinstance(read, Entries) else ([read], ())
-    shapes = {name: entry.shape for name, entry in problem.inputs.items()}
     pieces = [
         make_line(each.tree.body, each.text, shapes) or _check(each.tree.body, each.text, shapes)
         for each in formulas
     ]
     half_units = box([each.half_unit for each in formulas], shape)
-    names = frozenset(name for piece in pieces for name in list_names(piece))
-    return Readings(read, box(pieces, shape), names, half_units)
+    names = {name for piece in pieces for name in list_names(piece)} & shapes.keys()
+    return Readings(read, box(pieces, shape), frozenset(names), half_units)
 
 
 def _check(tree: ast.expr, text: str, shapes: Shapes) -> Program:
@@ -466,15 +460,8 @@ def _check(tree: ast.expr, text: str, shapes: Shapes) -> Program:
     return check_expression(read, declared=shapes.keys() - called, vocabulary=FORMULAS, source=text)
 
 
-def _nest(entries: list[str], shape: tuple[int, ...]) -> str:
-    """Entries in brackets, as a list is typed; of many the shape."""
-    if not shape:
-        return entries[0]
-    if len(entries) > LISTED:
-        return f"numbers of the shape {shape}"
-    step = len(entries) // shape[0] if shape[0] else 0
-    rows = (entries[k * step : (k + 1) * step] for k in range(shape[0]))
-    return "[" + ", ".join(_nest(row, shape[1:]) for row in rows) + "]"
+def _nest(entries: str | list[Value]) -> str:
+    return entries if isinstance(entries, str) else f"[{', '.join(map(_nest, entries))}]"
 
 
 def to_float(value: Fraction) -> float:
@@ -508,41 +495,23 @@ class _AsArrays(ast.NodeTransformer):
     def generic_visit(self, node: ast.AST) -> ast.AST:
         super().generic_visit(node)
         subtracts = isinstance(getattr(node, "op", None), ast.Sub | ast.USub)
-        for field in ("left", "right", "operand"):
-            inner = getattr(node, field, None)
+        for field in {"left", "right", "operand"}.intersection(node._fields):
+            inner = getattr(node, field)
             if isinstance(inner, ast.List):
-                setattr(node, field, _make_call("array", inner, inner))
-            elif inner is not None and subtracts and _compares(inner):
-                times = ast.BinOp(ast.Constant(1), ast.Mult(), inner)
-                setattr(node, field, _locate(times, inner))
+                setattr(node, field, _put("array(piece)", inner))
+            elif subtracts and any(isinstance(each, ast.Compare) for each in ast.walk(inner)):
+                setattr(node, field, _put("1*piece", inner))
         if isinstance(node, ast.Call):
-            node.args = [
-                _make_call("sqrt", _locate(ast.UnaryOp(ast.USub(), ast.Constant(1)), a), a)
-                if _is_none(a)
-                else a
-                for a in node.args
-            ]
+            none = [isinstance(a, ast.BinOp) and ast.unparse(a) == "0 / 0" for a in node.args]
+            pairs = zip(node.args, none, strict=True)
+            node.args = [_put("sqrt(-1)", a) if lost else a for a, lost in pairs]
         return node
 
 
-def _compares(node: ast.AST) -> bool:
-    return any(isinstance(each, ast.Compare) for each in ast.walk(node))
-
-
-def _is_none(node: ast.expr) -> bool:
-    match node:
-        case ast.BinOp(ast.Constant(0), ast.Div(), ast.Constant(0)):
-            return True
-    return False
-
-
-def _make_call(name: str, inner: ast.expr, where: ast.expr) -> ast.expr:
-    return _locate(ast.Call(ast.Name(name, ast.Load()), [inner], []), where)
-
-
-def _locate(made: ast.expr, where: ast.expr) -> ast.expr:
-    """A node of our own, where a piece stood."""
-    return ast.fix_missing_locations(ast.copy_location(made, where))
+def _put(form: str, piece: ast.expr) -> ast.expr:
+    """A piece in a form of our own, at its place."""
+    made: ast.expr = copy_tree(fill_in(form, piece=piece))
+    return ast.copy_location(made, piece)
 
 
 def make_budget(problem: Problem) -> Budget:
@@ -581,15 +550,13 @@ def _evaluate(piece: Line | Program | Fraction, spot: Spot, bits: int) -> Values
         raise NotNumbers("the formula gives no array of numbers") from None
     if bits >= ENTRY_BITS and not all(ball.is_finite() for ball in entries.flat):
         _refuse_lost(piece, spot, entries)
-    return entries if entries.shape else entries.item()
+    return bare(entries)
 
 
 def _refuse_lost(program: Program, spot: Spot, entries: Array) -> None:
     """Raise NoValue where neither so many bits nor floats find a number in some entry."""
-    inputs = {
-        name: np.array([middle(ball) for ball in arbs(value).flat]).reshape(value.shape)[()]
-        for name, value in spot.find_values(list_names(program), ENTRY_BITS).items()
-    }
+    given = spot.find_values(list_names(program), ENTRY_BITS)
+    inputs = {name: each(middle, arbs(value)).astype(float)[()] for name, value in given.items()}
     found = run(program, inputs, KINDS["float"], make_budget(spot.problem)).value
     plain = np.asarray(found, dtype=float)
     for index, ball in np.ndenumerate(entries):

@@ -16,16 +16,17 @@ from flint import arb
 
 from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis, Hypothesis, explain
-from gradcheck.errors import OURS, GradcheckError, OutOfBudget, TextError
+from gradcheck.errors import OURS, GradcheckError, TextError
 from gradcheck.grading.equivalence import At, Outcome, compare, compare_numbers, decide, find_floats
-from gradcheck.grading.formula import NotNumbers, Readings, to_float
+from gradcheck.grading.formula import NotNumbers, Readings
 from gradcheck.grading.key import DIAGNOSTIC, Key
 from gradcheck.grading.knots import describe_unseen, find_distant_spots, find_further_sides
 from gradcheck.grading.spots import Spot
 from gradcheck.mistakes.row import Example, Mistake
 from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import precision
-from gradcheck.values import Array, Params, Value
+from gradcheck.training.outputs import Comparison
+from gradcheck.values import Params, Value
 
 # The share of a part's points that remains, by mistake id, or by a tag of the answer. A set's
 # `credit:` has the last word. A mistake that is not here earns nothing; nor does one that nobody
@@ -68,15 +69,6 @@ class Witness:
     index: tuple[int, ...] = ()
 
 
-def make_witness(
-    point: Mapping[str, Array], yours: float | None, due: float | None, index: tuple[int, ...]
-) -> Witness:
-    """What is told of a point, in plain numbers; what is not finite is no number."""
-    at = {name: value.astype(float).tolist() for name, value in point.items()}
-    yours, due = (v if v is not None and math.isfinite(v) else None for v in (yours, due))
-    return Witness(at, yours, due, index)
-
-
 @dataclass(frozen=True)
 class Judgement:
     """What is said of one answer; `places` are those of mistakes in an answer that is a program.
@@ -114,19 +106,31 @@ class Judgement:
         """Whether a mistake is named in it."""
         return self.diagnosis is not None and bool(self.diagnosis.hypotheses)
 
-    def conclude(self, verdict: str, *remarks: str) -> "Judgement":
-        """The verdict, and what is said of it."""
-        return replace(self, verdict=verdict, remarks=(*self.remarks, *remarks))
+    def conclude(self, verdict: str, *remarks: str, tags: tuple[str, ...] = ()) -> "Judgement":
+        """Another verdict, and what is said of it; what is right earns all."""
+        return replace(
+            self, verdict=verdict, score=self.points if verdict == "right" else 0.0, tags=tags,
+            remarks=(*self.remarks, *remarks), witness=None, diagnosis=None,
+        )  # fmt: skip
 
-    def settle_right(self, credit: Mapping[str, float], *tags: str) -> "Judgement":
-        """A right answer, which earns all unless it was rounded."""
-        left = share(credit, ("rounded",), None) if "rounded" in tags else 1.0
-        score = self.points * left
-        return replace(self, verdict="right", witness=None, diagnosis=None, score=score, tags=tags)
+    def settle(self, found: Comparison, key: Key) -> "Judgement":
+        """What a comparison says; what is rounded or wrong earns what the problem says."""
+        judged = self.conclude(found.verdict, *found.remarks, tags=found.tags)
+        if found.verdict == "right":
+            left = share(key.problem.credit, ("rounded",), None)
+            return replace(judged, score=self.points * left) if "rounded" in found.tags else judged
+        if found.expected is not None:
+            point = key.points[0] if found.point is None else found.point
+            at = {name: value.astype(float).tolist() for name, value in point.items()}
+            pair = (found.yours, found.expected)
+            yours, due = (v if v is not None and math.isfinite(v) else None for v in pair)
+            judged = replace(judged, witness=Witness(at, yours, due, found.index))
+        judged = replace(judged, places=found.places)
+        return judged.attach(found.diagnosis, key) if found.verdict == "wrong" else judged
 
-    def attach(self, diagnosis: Diagnosis | None, credit: Mapping[str, float]) -> "Judgement":
+    def attach(self, diagnosis: Diagnosis | None, key: Key) -> "Judgement":
         """A wrong answer with what gives just it, and what that leaves of the points."""
-        score = self.points * share(credit, self.tags, diagnosis)
+        score = self.points * share(key.problem.credit, self.tags, diagnosis)
         return replace(self, diagnosis=diagnosis, score=score)
 
 
@@ -161,10 +165,8 @@ def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
     if not varies and key.problem.form != "formula":
         return _compare_numbers(key, part, ready)
     answers, spots = [ready.at(spot) for spot in key.spots], key.spots
-    outcome = compare(answers, due)
-    if outcome.kind == "different" and _is_tolerated(key, answers, due):
-        outcome = Outcome("equal", rounded=True)
-    elif outcome.kind in OPEN:
+    outcome = _tolerate(key, compare(answers, due), answers, due)
+    if outcome.kind in OPEN and not outcome.rounded:
         more = find_further_sides(key, ready) if outcome.kind == "equal" else ()
         spots = (*spots, *more)
         if more:
@@ -191,32 +193,33 @@ def _compare_numbers(key: Key, part: str, ready: Readings) -> Compared:
     answer, noise, due = ready.at(key.spots[0]), key.noise(part), key.due(part)
     halves = np.broadcast_to(ready.half_units, ready.half_units.shape or noise.shape)
     outcome = compare_numbers(answer, halves, due[0], noise)
-    if outcome.kind == "different" and _is_tolerated(key, [answer], due[:1]):
-        outcome = Outcome("equal", rounded=True)
+    outcome = _tolerate(key, outcome, [answer], due[:1])
     given = any(i.shape or i.value is not None for i in key.problem.inputs.values())
-    for k in range(len(due) if outcome.kind == "equal" and not given else 0):
-        there = compare_numbers(answer, halves, due[k], noise)
-        if there.kind == "different":
-            outcome = replace(there, point=k)
-            break
+    if outcome.kind == "equal" and not given:
+        there = (compare_numbers(answer, halves, each, noise) for each in due)
+        off = (replace(o, point=k) for k, o in enumerate(there) if o.kind == "different")
+        outcome = next(off, outcome)
     tags = ("rounded",) if outcome.rounded else ()
     if outcome.kind == "equal" and ready.half_units.shape == () and not ready.half_units.item():
-        named = ready.names & key.scope.inputs.keys()  # a list of numbers is none in letters
-        known = [g for g in map(find_floats, due) if g is not None and (named or not g.shape)]
+        found = (g for g in map(find_floats, due) if g is not None)
+        known = [g for g in found if ready.names or not g.shape]  # of a list in letters
         alone = len(known) > 1 and not all(np.allclose(g, known[0]) for g in known)
         tags = (*tags, "one-point") if alone else tags
     return Compared(outcome, key.spots, [answer], varies=False, tags=tags)
 
 
-def _is_tolerated(key: Key, answers: Sequence[At], due: Sequence[At]) -> bool:
+def _tolerate(key: Key, outcome: Outcome, answers: Sequence[At], due: Sequence[At]) -> Outcome:
+    """What differs by less than the problem's own tolerance was rounded."""
     tolerance = key.problem.tolerance
-    for pair in zip(answers, due, strict=True) if tolerance else ():
+    if outcome.kind != "different" or not tolerance:
+        return outcome
+    for pair in zip(answers, due, strict=True):
         a, b = map(find_floats, pair)
         if a is None or b is None or a.shape != b.shape:
-            return False
+            return outcome
         if np.any(np.abs(a - b) > tolerance * np.abs(b)):
-            return False
-    return bool(tolerance)
+            return outcome
+    return Outcome("equal", rounded=True)
 
 
 def judge_gradient(
@@ -227,24 +230,28 @@ def judge_gradient(
         found = compare_answer(key, part, ready)
     except (NotNumbers, TextError) as error:
         return base.conclude("wrong", f"the answer cannot be evaluated: {error}")
-    except (OutOfBudget, GradcheckError) as error:
+    except GradcheckError as error:
         return base.conclude("needs-review", str(error))
     except FAILURES as error:
         return base.conclude("needs-review", f"{OURS}: {error}")
-    outcome, credit = found.outcome, key.problem.credit
+    outcome = found.outcome
     if outcome.kind == "equal":
-        return base.settle_right(credit, *found.tags)
+        return base.settle(Comparison("right", tags=found.tags), key)
     if outcome.kind == "undecided":
         why = outcome.why or "precision ran out before the answer was told from the gradient"
         return base.conclude("needs-review", why)
-    tags, witness = (outcome.kind,) if outcome.kind in ("narrower", "shape") else (), None
-    if outcome.expected is not None:
-        yours, due = (None if v is None else middle(v) for v in (outcome.yours, outcome.expected))
-        given = found.spots[outcome.point].given
-        witness = make_witness(given, yours, due, outcome.index)
-    remarks = (*base.remarks, *_say_why(key, found), *_say_where(key.due(part), found))
-    judged = replace(base, verdict="wrong", remarks=remarks, tags=tags, witness=witness)
-    return judged.attach(_diagnose(key, part, ready, found), credit) if diagnose else judged
+    yours, due = (None if v is None else middle(v) for v in (outcome.yours, outcome.expected))
+    wrong = Comparison(
+        "wrong",
+        remarks=(*_say_why(key, found), *_say_where(key.due(part), found)),
+        tags=(outcome.kind,) if outcome.kind in ("narrower", "shape") else (),
+        yours=yours,
+        expected=due,
+        index=outcome.index,
+        diagnosis=_diagnose(key, part, ready, found) if diagnose else None,
+        point=found.spots[outcome.point].given,
+    )
+    return base.settle(wrong, key)
 
 
 def _say_why(key: Key, found: Compared) -> Iterator[str]:
@@ -295,16 +302,12 @@ def _diagnose(key: Key, part: str, ready: Readings, found: Compared) -> Diagnosi
     try:
         moved = key.moved if ready.names else None
         told = None if moved is None else _explain_moved(moved, part, ready)
-        varies = (key.problem.inputs[name].varies for name in ready.names)
+        varies = (key.scope.inputs[name].varies for name in ready.names)
         if told and (told.hypotheses or not all(varies)):
             return told
         values = [find_floats(at) for at in found.answers[:DIAGNOSTIC]]
         known = [v if v is not None and v.size else None for v in values]
-        slack: Value = 0.0
-        if len(found.answers) == 1:
-            units = ready.half_units
-            slack = np.reshape([0.0 if h is None else to_float(h) for h in units.flat], units.shape)
-            known += [None] * (min(DIAGNOSTIC, len(key.points)) - 1)
+        slack: Value = ready.slack if len(found.answers) == 1 else 0.0
         return explain(key.mistaken, part, known, slopes=_derive(key, part, ready), slack=slack)
     except FAILURES as error:
         return Diagnosis("unnamed", remarks=(f"the diagnosis failed: {error}",))
@@ -364,7 +367,7 @@ def _read_taught(key: Key, part: str) -> Sequence[tuple[Mistake, Readings]]:
     found = []
     asked = next(each for each in key.problem.parts if each.name == part)
     for each in key.problem.known_answers:
-        with suppress(TextError, *FAILURES):
+        with suppress(*FAILURES):
             ready = key.read(asked, each.answer.get(part))
             if not ready.plain:
                 says = each.says.replace("{", "{{").replace("}", "}}")

@@ -78,7 +78,6 @@ class Key:
         """The points at which every formula is compared."""
         return tuple(Spot(self.problem, point) for point in self.points)
 
-    @lru_cache(maxsize=64)  # noqa: B019 - a key is as short-lived as its problem
     def due(self, part: str) -> tuple[At, ...]:
         """The part's gradient at every point, as functions of the number of bits."""
         return tuple(spot.gradient(part) for spot in self.spots)
@@ -108,6 +107,11 @@ class Key:
         more = {n: Input(n, None, shape, requires_grad=False) for n, shape in sizes.items()}
         own = problem.select_inputs(problem.inputs)
         return replace(problem, inputs={**more, **own}) if more else problem
+
+    @cached_property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The shapes of what answers may name."""
+        return {name: entry.shape for name, entry in self.scope.inputs.items()}
 
     @cached_property
     def gradients_named(self) -> Mapping[str, str]:
@@ -146,7 +150,7 @@ class Key:
                 single=one and part.name in problem.inputs and not problem.inputs[part.name].shape,
                 by=part.name if part.name in problem.wrt and not problem.jacobian else "",
             )
-        return make_readings(self.scope, answer)
+        return make_readings(self.shapes, answer)
 
     @property
     def single(self) -> bool:

@@ -27,7 +27,6 @@ from gradcheck.values import Array, Routine
 
 BITS = 128
 MOST = 12
-SAME = ("Eq", "NotEq")
 CROSSINGS, HALVINGS = 3, 50
 LARGEST = 10**15  # a bound beyond it is not visited, and the answer not judged right
 BESIDE = Fraction(1, 8)
@@ -64,14 +63,14 @@ def find_further_sides(key: Key, ready: Readings) -> tuple[Spot, ...]:
     seen = {side for spot in key.spots for side in _find_sides(lines, spot).items()}
     wanted = {(knot, -side) for knot, side in seen} - seen
     beyond: list[Spot] = []
-    for spot in _list_candidates(key, lines) if wanted else ():
+    for spot in _list_candidates(key, lines):
+        if not wanted or len(beyond) == MOST:
+            break
         new = set(_find_sides(lines, spot).items()) - seen
         if new and spot.inside:
             beyond.append(spot)
             seen |= new
             wanted -= new
-        if not wanted or len(beyond) == MOST:
-            break
     close = dict.fromkeys(_approach(lines, [*key.spots, *beyond]))
     return (*beyond, *[spot for spot in list(close)[:MOST] if spot.inside])
 
@@ -142,9 +141,9 @@ def describe_unseen(ready: Readings, spots: Sequence[Spot]) -> str:
             if any((knot, -side) not in seen for knot, side in seen):
                 return line.text
     nodes = [node for tree in ready.trees for node in ast.walk(tree)]
-    tiny = (node for tree in ready.trees for node, value in _fold(tree) if 0 < abs(value) < TINY)
+    tiny = (node for tree in ready.trees for node, v, _ in _fold(tree) if 0 < abs(v) < TINY)
     bent = filter(_is_knotted, nodes)
-    far = (piece for node in bent for piece, value in _fold(node) if abs(value) >= LARGEST)
+    far = (piece for node in bent for piece, v, _ in _fold(node) if abs(v) >= LARGEST)
     return next((echo(node) for node in chain(tiny, far)), "")
 
 
@@ -185,13 +184,10 @@ def find_distant_spots(key: Key, ready: Readings) -> Iterator[Spot]:
 
 def _touch(key: Key, ready: Readings) -> Iterator[Spot]:
     """Where two things that an answer asks to be equal may be."""
-    asking = [line for line in ready.lines if any(s.name in SAME for s in line.steps.values())]
-    numbers = {abs(number) for line in asking for number in _list_typed(line)}
-    nodes = (node for tree in ready.trees for node in ast.walk(tree))
-    compared = [n for n in nodes if isinstance(n, ast.Compare) and type(n.ops[0]).__name__ in SAME]
-    if not asking and not compared:
-        return
-    numbers |= {Fraction(0), Fraction(1), *_fold_typed(compared)}
+    trees = (*ready.trees, *(line.tree for line in ready.lines))
+    compared = (n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Compare))
+    asking = [node for node in compared if isinstance(node.ops[0], ast.Eq | ast.NotEq)]
+    numbers = {Fraction(0), Fraction(1), *_fold_typed(asking)} if asking else set()
     for number in islice(sorted(numbers), MOST):
         yield from (Spot(key.problem, _move_all(key, sign * number)) for sign in (1, -1))
 
@@ -209,8 +205,9 @@ def find_distant_points(key: Key, trees: Sequence[ast.AST]) -> Iterator[Point]:
 
 
 def _fold_typed(nodes: Iterable[ast.AST]) -> list[Fraction]:
-    values = (value for node in nodes for _, value in _fold(node) if abs(value) < LARGEST)
-    return sorted({abs(Fraction(middle(value))) for value in values})
+    folded = (each for node in nodes for each in _fold(node))
+    near = ((value, exact) for _, value, exact in folded if abs(value) < LARGEST)
+    return sorted({abs(Fraction(middle(v)) if exact is None else exact) for v, exact in near})
 
 
 def _is_knotted(node: ast.AST) -> bool:
@@ -230,12 +227,13 @@ def _find_row(node: ast.AST) -> Op | None:
     return None
 
 
-def _fold(node: ast.AST) -> Iterator[tuple[ast.AST, arb]]:
-    """The largest pieces without a name in them, and their values."""
+def _fold(node: ast.AST) -> Iterator[tuple[ast.AST, arb, Fraction | None]]:
+    """The largest pieces without a name in them, and their values; as fractions, if they are."""
     line = make_line(node, "", {}) if isinstance(node, ast.expr) else None
     if line is None:
         for piece in ast.iter_child_nodes(node):
             yield from _fold(piece)
         return
-    with suppress(GradcheckError, Undecided), precision(BITS):
-        yield node, line.value({}, BITS)
+    typed = line.numbers.get(line.end)
+    with suppress(GradcheckError), precision(BITS):
+        yield node, line.value({}, BITS), typed if isinstance(typed, Fraction) else None

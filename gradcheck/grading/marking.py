@@ -15,7 +15,7 @@ import ast
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 from flint import arb
@@ -32,9 +32,10 @@ from gradcheck.grading.equivalence import (
     At,
     NoValue,
     Values,
+    bare,
     compare,
     level_of,
-    tolerance,
+    widen,
 )
 from gradcheck.grading.formula import Readings, box, list_names, make_budget, make_readings
 from gradcheck.grading.judgement import FAILURES, Judgement, Witness
@@ -51,8 +52,8 @@ from gradcheck.numbers.run import precision
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.symbolic import chain_gradients, find_gradients
 from gradcheck.problem.model import list_mistake_ids
-from gradcheck.problem.record import Input, Part, Problem
-from gradcheck.values import Array, Params, Value
+from gradcheck.problem.record import Part, Problem
+from gradcheck.values import Params, Value
 
 UNNAMED = "unnamed"  # of a set's own wrong answers: no mistake may be named
 RARE = 0.35  # of mistakes that are seen less often than a slip
@@ -77,9 +78,7 @@ def mark(key: Key, part: Part, answer: Value, student: str = "") -> Judgement:
         return judged
     unread = [step.fault for step in formula.steps if step.fault and step.chained]
     if judged.verdict == "right" and unread:  # its line is refused, and not just its end taken
-        return replace(
-            judged.conclude("invalid", str(unread[0])), score=0.0, understood="", tags=()
-        )
+        return replace(judged.conclude("invalid", str(unread[0])), understood="")
     return _explain_working(key, part, formula, judged)
 
 
@@ -107,7 +106,7 @@ def _explain(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judge
     others = [h for h in known if h.with_ is None and not h.mistake.slip]
     if slip and others:
         slip = Diagnosis("torn", (*slip.hypotheses, *others))
-    return judged.attach(slip, key.problem.credit) if slip else judged
+    return judged.attach(slip, key) if slip else judged
 
 
 def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
@@ -119,45 +118,30 @@ def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) 
     found = find_broken(key, part, formula)
     if found is None:
         return judged
-    aside = found.before is None and found.step.label != formula.steps[-1].label
-    if judged.verdict == "right" and aside:
+    at, before, is_open, taken = found
+    right = judged.verdict == "right"
+    if right and before is None and at.label != formula.steps[-1].label:
         return judged
-    said = _say_unequal(formula.text, found.step, found.before)
-    told = replace(judged.conclude(judged.verdict, said), line=found.step.line)
-    at, before = found.step, found.before
+    said = _say_unequal(formula.text, at, before)
+    told = replace(judged, remarks=(*judged.remarks, said), line=at.line)
     chained = at.chained or (before and "=" in formula.text[before.end : at.start])
-    if judged.verdict == "right" and key.problem.chain == "strict" and chained:
-        unnamed = Diagnosis("unnamed")
-        return replace(told, verdict="wrong", score=0.0, tags=(), diagnosis=unnamed)
-    if judged.verdict == "right" and found.before is None:
+    if right and key.problem.chain == "strict" and chained:
+        return replace(told.conclude("wrong"), diagnosis=Diagnosis("unnamed"))
+    if right and before is None:
         return replace(told, line=None)
-    if judged.verdict == "right" or not found.formula:
+    if right or is_open or at.tree is None:
         return told
-    assert found.step.tree is not None
-    step = replace(formula.piece(found.step.tree), tokens=(), steps=())
+    step = replace(formula.piece(at.tree), tokens=(), steps=())
     there = _explain(key, part, step, judge(key, part, step)).diagnosis or Diagnosis("unnamed")
     known = there.hypotheses
-    if found.taken:
+    if taken:
         known = tuple(h for h in known if h.mistake.slip or h.mistake.id == "false-law-of-algebra")
         there = Diagnosis("torn" if known[1:] else "unique" if known else "unnamed", known)
-    there = (None if known and not found.taken else find_slip(key, part, step)) or there
-    return told.attach(there, key.problem.credit)
+    there = (None if known and not taken else find_slip(key, part, step)) or there
+    return told.attach(there, key)
 
 
 # -- lines of working ------------------------------------------------------------------------------
-
-
-class Broken(NamedTuple):
-    """The first step that is not equal to the one before (None: to the gradient).
-
-    `formula` says that it can be judged as an answer by itself, `taken` that all derivatives had
-    been taken before it.
-    """
-
-    step: WorkingStep
-    before: WorkingStep | None
-    formula: bool
-    taken: bool
 
 
 def _say_unequal(typed: str, step: WorkingStep, before: WorkingStep | None) -> str:
@@ -169,8 +153,13 @@ def _say_unequal(typed: str, step: WorkingStep, before: WorkingStep | None) -> s
     return f"line {step.line}: {said[0]} is not equal to {', '.join([first, *said[1:]])}"
 
 
-def find_broken(key: Key, part: Part, formula: Formula) -> Broken | None:
-    """The first step that is proven not to be equal to the one before; None if all are.
+def find_broken(
+    key: Key, part: Part, formula: Formula
+) -> tuple[WorkingStep, WorkingStep | None, bool, bool] | None:
+    """The first step that is proven not to be equal to the one before, and that one; or None.
+
+    Before the first one is the gradient. Then whether a derivative in the step is yet to be taken,
+    so that it is no answer by itself, and whether all had been taken before it.
 
     Of numbers and a formula that is meant at the given point, `f'(2) = 3x^2 = 3*4 = 12`: there a
     decimal is all that may have been rounded to it, in `2/3 = 0.667` and `5e^2 = 5*7.389`.
@@ -182,18 +171,18 @@ def find_broken(key: Key, part: Part, formula: Formula) -> Broken | None:
         if step.tree is None:
             continue
         try:
-            ready, values, open_ = _evaluate_step(key, formula.text, step.tree)
+            ready, values, is_open = _evaluate_step(key, formula.text, step.tree)
             if before is None and _is_the_function(key, values):
                 continue
-            varies = open_ or ready.varies(key.scope)
+            varies = is_open or ready.varies(key.scope)
             if not varies:
                 _, values, _ = _evaluate_step(key, formula.text, step.tree, rounded=True)
             count = len(due) if varies and varied else 1
             if compare(values[:count], due[:count]).kind in PROVEN:
-                return Broken(step, before, not open_, taken)
+                return step, before, is_open, taken
         except FAILURES:
             continue
-        before, due, varied, taken = step, values, varies, not open_
+        before, due, varied, taken = step, values, varies, not is_open
     return None
 
 
@@ -203,8 +192,7 @@ def _is_the_function(key: Key, values: Sequence[At]) -> bool:
     def value(spot: Spot) -> At:
         def at(bits: int) -> Values:
             point = {name: balls(v) for name, v in spot.point.items()}
-            found = arbs(spot.problem.value_on("ball", point))
-            return found if found.shape else found.item()
+            return bare(arbs(spot.problem.value_on("ball", point)))
 
         return at
 
@@ -224,33 +212,28 @@ class _Naming(ast.NodeTransformer):
         half = find_half_unit(node) if self.rounded else None
         if half is None:
             return node
-
-        def at(spot: Spot, bits: int) -> arb:
-            value = exact(node.value)
-            return arb(value.mid(), tolerance(value, half, 0.0, arb(0)))
-
-        name = f"decimal_{len(self.found)}"
-        self.found[name] = at
-        return ast.copy_location(ast.Name(name, ast.Load()), node)
+        return self._name(node, lambda *_: widen(exact(node.value), half, 0.0, arb(0)))
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         match node:
             case ast.Call(ast.Name(function), [inner, ast.Name(by)]) if function == UNTAKEN:
-                name = f"derivative_{len(self.found)}"
-                self.found[name] = _differentiate(self.key, inner, by)
-                return ast.copy_location(ast.Name(name, ast.Load()), node)
+                return self._name(node, _differentiate(self.key, inner, by))
         return node
+
+    def _name(self, node: ast.expr, value: Inner) -> ast.AST:
+        name = f"piece_{len(self.found)}"
+        self.found[name] = value
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
 
 
 def _evaluate_step(
     key: Key, text: str, tree: ast.expr, *, rounded: bool = False
 ) -> tuple[Readings, list[At], bool]:
     """A step, as a function of the bits at every point, and whether it takes derivatives."""
-    naming, scope = _Naming(key, rounded), key.scope
+    naming = _Naming(key, rounded)
     formula = Formula(text, ast.Expression(naming.visit(deepcopy(tree))), ())
-    more = {name: Input(name, None, (), requires_grad=False) for name in naming.found}
-    ready = make_readings(replace(scope, inputs={**scope.inputs, **more}), formula)
+    ready = make_readings({**key.shapes, **dict.fromkeys(naming.found, ())}, formula)
 
     def step_at(spot: Spot) -> At:
         def value(bits: int) -> Values:
@@ -297,36 +280,6 @@ class Among:
     beside: Params
 
 
-@dataclass(frozen=True, eq=False)
-class AnsweredPart:
-    """What was answered to a part, ready to be evaluated; perhaps it follows from another."""
-
-    key: Key
-    name: str
-    ready: Readings
-    follows: str = ""
-
-    @property
-    def varies(self) -> bool:
-        """Whether it is a function of what varies from point to point."""
-        return self.ready.varies(self.key.scope)
-
-    def at(self, spot: Spot, bits: int, *, rounded: bool = False) -> Array:
-        """What was answered, at a point; or balls, each of all that may have been rounded to it."""
-        found = np.asarray(self.ready.at(spot)(bits), dtype=object)
-        if not rounded:
-            return found
-        pairs = zip(found.flat, self.rooms(found), strict=True)
-        return box([arb(ball.mid(), room) for ball, room in pairs], found.shape)
-
-    def rooms(self, found: Array) -> list[arb]:
-        """How far each entry may be off that was typed as a number."""
-        noise = np.broadcast_to(self.key.noise(self.name), found.shape).flat
-        halves = np.broadcast_to(self.ready.half_units, found.shape).flat
-        level, entries = level_of(found), zip(found.flat, halves, noise, strict=True)
-        return [arb(0) if h is None else tolerance(a, h, float(n), level) for a, h, n in entries]
-
-
 def gather_among(problem: Problem, part: str, given: Params) -> Value:
     """An answer to a part with all that its judgement depends on; alone, if that is nothing else.
 
@@ -348,73 +301,84 @@ def follow(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement 
 
     Nothing follows where there is no number at a point, or no shape that fits.
     """
-    if judged.ready is None:
+    if judged.ready is None or judged.ready.plain:
         return None
     try:
         wrong = [w for name in answer.beside if (w := _find_wrong(key, name, answer.beside))]
-        own = AnsweredPart(key, part.name, judged.ready)
+        varies = judged.ready.varies(key.scope)
         for count in range(len(wrong), 0, -1):  # who got back on the track went on from earlier
             used = wrong[:count]
-            exact = own.varies and all(each.varies for each in used)
-            if own.ready.plain or not (_fits_everywhere if exact else _fits_here)(own, used):
+            exact = varies and all(w.ready and w.ready.varies(key.scope) for w in used)
+            if not (_fits_everywhere if exact else _fits_here)(key, judged, used):
                 continue
-            name = [each.name for each in used if not each.follows][-1]
-            tags = (FOLLOWS,) if exact or not own.varies else (FOLLOWS, ONE_POINT)
+            name = [each.part for each in used if not each.follows][-1]
+            tags = (FOLLOWS,) if exact or not varies else (FOLLOWS, ONE_POINT)
             words = f"follows by the chain rule from the answer to `{name}`"
-            right = judged.conclude("right", words).settle_right({}, *tags)
-            return replace(right, follows=name)
+            return replace(judged.conclude("right", words, tags=tags), follows=name)
     except FAILURES:
         pass
     return None
 
 
-def _find_wrong(key: Key, name: str, given: Params) -> AnsweredPart | None:
+def _find_wrong(key: Key, name: str, given: Params) -> Judgement | None:
+    """The judgement of an answer that others may go on from; it may follow from another itself."""
     part = key.problem.part(name)
     if part is None:
         return None
     judged = judge(key, part, given[name], diagnose=False)
-    if judged.verdict not in WRONG or judged.ready is None:
+    if judged.verdict not in WRONG or judged.ready is None or judged.ready.plain:
         return None
-    claim = AnsweredPart(key, name, judged.ready)
     own = gather_among(key.problem, name, given)
-    follows = follow(key, part, own, judged) if isinstance(own, Among) else None
-    return None if claim.ready.plain else replace(claim, follows=follows.follows if follows else "")
+    return (follow(key, part, own, judged) if isinstance(own, Among) else None) or judged
 
 
-def _fits_everywhere(own: AnsweredPart, wrong: Sequence[AnsweredPart]) -> bool:
+def _fits_everywhere(key: Key, own: Judgement, wrong: Sequence[Judgement]) -> bool:
     """Whether a formula is what follows from formulas, at every point; nothing is no answer."""
-    spots = own.key.spots
-    due = [_go_on_from(own, wrong, spot) for spot in spots]
-    if compare([own.ready.at(spot) for spot in spots], due).kind != "equal":
+    due = [_go_on_from(key, own, wrong, spot) for spot in key.spots]
+    if compare([_answer_at(key, own, spot) for spot in key.spots], due).kind != "equal":
         return False
     with precision(BITS[0]):
         found = (np.asarray(at(BITS[0]), dtype=object) for at in due)
         return not all(0 in ball for values in found for ball in values.flat)
 
 
-def _fits_here(own: AnsweredPart, wrong: Sequence[AnsweredPart]) -> bool:
+def _fits_here(key: Key, own: Judgement, wrong: Sequence[Judgement]) -> bool:
     """Whether an answer is what follows from others at the given point, as far as digits say."""
-    spot, bits = own.key.spots[0], BITS[0]
+    spot, bits = key.spots[0], BITS[0]
     with precision(bits):
-        due = np.asarray(_go_on_from(own, wrong, spot, rounded=True)(bits), dtype=object)
-        mine, level = own.at(spot, bits), level_of(due)
+        due = np.asarray(_go_on_from(key, own, wrong, spot, rounded=True)(bits), dtype=object)
+        mine = np.asarray(_answer_at(key, own, spot, rounded=True)(bits), dtype=object)
+        level, pairs = level_of(due), zip(mine.flat, due.flat, strict=False)
         if mine.shape != due.shape or not level > 0:
             return False
-        return all(
-            b.rad() <= SHARP * level and abs(a.mid() - b.mid()) <= room + b.rad()
-            for a, b, room in zip(mine.flat, due.flat, own.rooms(mine), strict=True)
-        )
+        return all(b.rad() <= SHARP * level and a.overlaps(b) for a, b in pairs)
+
+
+def _answer_at(key: Key, judged: Judgement, spot: Spot, *, rounded: bool = False) -> At:
+    """What was answered, at a point; or balls, each of all that may have been rounded to it."""
+    assert judged.ready is not None
+    ready, at = judged.ready, judged.ready.at(spot)
+
+    def wide_at(bits: int) -> Values:
+        found = np.asarray(at(bits), dtype=object)
+        noise, level = np.broadcast_to(key.noise(judged.part), found.shape), level_of(found)
+
+        spread = np.frompyfunc(partial(widen, level=level), 3, 1)
+        return np.asarray(spread(found, ready.half_units, noise), dtype=object)
+
+    return wide_at if rounded else at
 
 
 def _go_on_from(
-    own: AnsweredPart, wrong: Sequence[AnsweredPart], spot: Spot, *, rounded: bool = False
+    key: Key, own: Judgement, wrong: Sequence[Judgement], spot: Spot, *, rounded: bool = False
 ) -> At:
     """What follows for a part from what was answered to others, as a function of the bits."""
-    problem = own.key.problem
+    problem = key.problem
+    answers = [(each.part, _answer_at(key, each, spot, rounded=rounded)) for each in wrong]
 
     def at(bits: int) -> Values:
         try:
-            cotangents = [(each.name, each.at(spot, bits, rounded=rounded)) for each in wrong]
+            cotangents = [(name, np.asarray(each(bits), dtype=object)) for name, each in answers]
         except NoValue as error:
             raise GradcheckError(f"an answer to go on with has no value: {error}") from None
         if any(g.shape != problem.inputs[name].shape for name, g in cotangents):
@@ -426,8 +390,7 @@ def _go_on_from(
             return runs[-1].value
 
         case = replace(problem.case(spot.point), function=function)
-        found = chain_gradients(case, lambda: runs[-1].names, cotangents, bits)[own.name]
-        return found if found.shape else found.item()
+        return bare(chain_gradients(case, lambda: runs[-1].names, cotangents, bits)[own.part])
 
     return at
 

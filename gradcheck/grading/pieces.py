@@ -6,20 +6,20 @@ program has, in floats. A small change that is right at all points in balls is a
 
 import ast
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
 from gradcheck.answers import Formula, echo
 from gradcheck.answers.tree import PRODUCT, Shapes, bracket, is_turned, read_number
 from gradcheck.diagnosis import Diagnosis, Hypothesis
-from gradcheck.diagnosis.patterns import fill
-from gradcheck.errors import TextError
+from gradcheck.diagnosis.patterns import fill, parse
 from gradcheck.grading.formula import (
     NO_VALUE,
     PLUS,
@@ -32,7 +32,6 @@ from gradcheck.grading.formula import (
 )
 from gradcheck.grading.judgement import FAILURES, compare_answer
 from gradcheck.grading.key import Key
-from gradcheck.language.program import parse_python
 from gradcheck.mistakes.whole_answer import OF_MATRICES, SLIPS
 from gradcheck.problem.record import Part
 from gradcheck.values import Array, Routine, Value
@@ -206,7 +205,7 @@ def _make_name(name: str) -> ast.expr:
     return ast.Name(name, ast.Load())
 
 
-def _is_sum(node: ast.expr) -> bool:
+def _is_sum(node: ast.expr) -> TypeGuard[ast.BinOp]:
     return isinstance(node, ast.BinOp) and isinstance(node.op, SUM)
 
 
@@ -218,10 +217,7 @@ def _list_numbers(value: Fraction, due: float | None) -> Iterator[ast.expr]:
         others = [Fraction(due).limit_denominator(LARGEST)] if abs(due) < LARGEST**2 else []
     for other in others:
         if other not in (value, 0):
-            above: ast.expr = ast.Constant(abs(other.numerator))
-            if other.denominator > 1:
-                above = ast.BinOp(above, ast.Div(), ast.Constant(other.denominator))
-            yield above if other > 0 else ast.UnaryOp(ast.USub(), above)
+            yield parse(str(other) if other > 0 else f"-({-other})")
 
 
 def _list_roundings(value: Fraction, due: float | None) -> Iterator[ast.expr]:
@@ -232,9 +228,8 @@ def _list_roundings(value: Fraction, due: float | None) -> Iterator[ast.expr]:
     for constant, size in EXACT.items():
         share = Fraction(due / size).limit_denominator(SHARE)
         if share > 0 and abs(share * size - due) <= SAME * due:
-            exact = f"{share.numerator}*{constant}" if share.numerator > 1 else constant
-            exact += f"/{share.denominator}" if share.denominator > 1 else ""
-            yield parse_python(exact.replace("*1/", "/"), "eval").body
+            exact = f"{share.numerator}*{constant}/{share.denominator}"
+            yield parse(re.sub(r"^1\*|/1$", "", exact).replace("*1/", "/"))
 
 
 def _regroup(node: ast.expr) -> Iterator[ast.expr]:
@@ -293,19 +288,20 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
     """
     try:
         search = PieceSearch(key, part, formula)
-        alone = read_number(search.body) is not None  # typed as a text or as a number
-        near = find_changes(key, search, ()) if search.points and not alone else []
-        if key.run is None and not search.points:
-            shapes = {name: entry.shape for name, entry in key.scope.inputs.items()}
-            near = [*islice(list_changes_of_arrays(search.body, Shapes(shapes)), TURNS)]
+        near: list[Replacement] = []
+        if search.points and read_number(search.body) is None:  # no number, as a text or as it is
+            near = find_changes(key, search, ())
+        elif key.run is None and not search.points:
+            changes = list_changes_of_arrays(search.body, Shapes(key.shapes))
+            near = [*islice(changes, TURNS)]
     except FAILURES:
         return None
     for kind, node, new in near:
         if new is None or (search.points and kind != "rounding" and search.is_short):
             continue
         tree = ast.fix_missing_locations(fill(formula.tree, {}, {id(node): new}))
-        with suppress(TextError, *FAILURES):
-            ready = make_readings(key.scope, replace(formula, tree=tree))
+        with suppress(*FAILURES):
+            ready = make_readings(key.shapes, replace(formula, tree=tree))
             if compare_answer(key, part.name, ready).outcome.kind == "equal":
                 return _diagnose(formula, kind, node, new)
     return None
@@ -336,7 +332,6 @@ def _diagnose(formula: Formula, kind: str, node: ast.expr, new: ast.expr) -> Dia
         case ast.BinOp(left, ast.Mult(), right) if kind == "too much":
             (start, end), now = _find_place(right if new is left else left), ""
         case ast.BinOp(left, ast.Add() | ast.Sub()) if kind == "sign" and _is_sum(new):
-            assert isinstance(new, ast.BinOp)
             sign = "-" if isinstance(new.op, ast.Sub) else "+"
             start, now = left.end_col_offset or 0, f"{sign} {bracket(new.right, PRODUCT)}"
     text = formula.text[start:end].lstrip(" )]}")  # between two terms, what closes the first one
@@ -357,14 +352,12 @@ def locate_blame(key: Key, part: Part, answer: str, line: int | None = None) -> 
         formula = key.read(part, answer).formula
         if formula is None:
             return None
-        step = next((each for each in formula.steps if each.line == line and each.tree), None)
-        if step is not None and step.tree is not None:
-            formula = formula.piece(step.tree)
-        search = PieceSearch(key, part, formula)
+        tree = next((step.tree for step in formula.steps if step.line == line and step.tree), None)
+        search = PieceSearch(key, part, formula if tree is None else formula.piece(tree))
         several = len(search.points) > 1
         found = find_changes(key, search, list(_list_values(key, part))) if several else []
         return _blame(found, formula, search) if found else None
-    except (TextError, *FAILURES):
+    except FAILURES:
         return None
 
 
@@ -388,18 +381,12 @@ def _find_place(node: ast.expr) -> Place:
 def _blame(found: Sequence[Replacement], formula: Formula, search: PieceSearch) -> Place:
     """The smallest piece of the likeliest kind; of a sign or a factor the whole term."""
     kind = found[0].kind
-    blamed = [
-        change.node.right  # of a sign between two terms the second one
-        if kind == "sign"
-        and isinstance(change.node, ast.BinOp)
-        and isinstance(change.new, ast.BinOp)
-        else change.node
-        for change in found
-        if change.kind == kind
-    ]
+    nodes = [change.node for change in found if change.kind == kind]
+    if kind == "sign":  # between two terms it is that of the second one
+        nodes = [node.right if _is_sum(node) else node for node in nodes]
     if kind not in OF_A_TERM:
-        return min(map(_find_place, blamed), key=lambda at: at[1] - at[0])
-    terms = (_find_place(_find_term(node, search)) for node in blamed)
+        return min(map(_find_place, nodes), key=lambda at: at[1] - at[0])
+    terms = (_find_place(_find_term(node, search)) for node in nodes)
     start, end = max(terms, key=lambda at: at[1] - at[0])
     before = formula.text[:start].rstrip()  # a term with the sign before it
     return (len(before) - 1, end) if before.endswith(("+", "-")) else (start, end)

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.equivalence import At, Values
+from gradcheck.grading.equivalence import At, Values, bare
 from gradcheck.language.program import find_assignments
 from gradcheck.numbers.ball import Scalar, Scalars, arbs, balls, middle
 from gradcheck.numbers.run import precision
@@ -95,8 +95,7 @@ class Spot:
         def at(bits: int) -> Values:
             if bits not in self.gradients:
                 self.gradients[bits] = find_gradients(self.problem.case(self.point), bits)
-            found: Array = self.gradients[bits][part]
-            return found if found.shape else found.item()
+            return bare(self.gradients[bits][part])
 
         return at
 
@@ -122,31 +121,27 @@ def list_gradients(problem: Problem) -> dict[str, str]:
 
 def list_answerable(problem: Problem) -> Iterator[str]:
     """The names that a program assigns, but for functions, counters and what gradients make."""
-    nodes = list(ast.walk(problem.program.tree))
-    made, before = set(BACKWARD), 0
-    while before < len(made):
-        before = len(made)
-        for node in nodes:
-            targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
-            source = node.iter if isinstance(node, ast.For) else getattr(node, "value", None)
-            if targets[0] is not None and source is not None and _mentions(source, made):
-                inside = (each for target in targets for each in ast.walk(target))
-                made |= {each.id for each in inside if isinstance(each, ast.Name)}
-    counted = [ast.walk(node.target) for node in nodes if isinstance(node, ast.For)]
-    made |= {each.id for target in counted for each in target if isinstance(each, ast.Name)}
+    made, counters, flows = set(BACKWARD), set[str](), list[tuple[set[str], set[str]]]()
+    for node in ast.walk(problem.program.tree):
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        source = node.iter if isinstance(node, ast.For) else getattr(node, "value", None)
+        if targets[0] is not None and source is not None:
+            flows.append((set().union(*map(_find_words, targets)), _find_words(source)))
+        if isinstance(node, ast.For):
+            counters |= _find_words(node.target)
+    while more := {name for names, read in flows if read & made for name in names} - made:
+        made |= more
     for name in find_assignments(problem.program.tree):
         declared = name in problem.inputs and name not in problem.made
-        if not declared and name not in made:
+        if not declared and name not in made | counters:
             yield name
 
 
-def _mentions(source: ast.AST, names: set[str]) -> bool:
-    """Whether a piece reads one of some names, or an attribute that gradients come from."""
-    return any(
-        (isinstance(node, ast.Name) and node.id in names)
-        or (isinstance(node, ast.Attribute) and node.attr in BACKWARD)
-        for node in ast.walk(source)
-    )
+def _find_words(piece: ast.AST) -> set[str]:
+    """The names in a piece, and the attributes that gradients come from."""
+    nodes = list(ast.walk(piece))
+    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)} & BACKWARD
+    return read | {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def list_shapes(problem: Problem, point: Point) -> dict[str, tuple[int, ...]]:

@@ -278,7 +278,8 @@ def test_what_is_said(problem, part, answer, expected):
         assert expected.split(" ", 1)[1] in {h.mistake.id for h in found.diagnosis.hypotheses}
     elif expected.startswith("says "):
         assert found.verdict in ("wrong", "invalid")
-        assert any(expected.split(" ", 1)[1] in remark for remark in found.remarks)
+        said = (*found.remarks, *(found.diagnosis.remarks if found.diagnosis else ()))
+        assert any(expected.split(" ", 1)[1] in remark for remark in said)
     elif expected in TAGS:
         assert (found.verdict, expected in found.tags) == (TAGS[expected], True)
     else:
