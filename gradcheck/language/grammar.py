@@ -191,8 +191,6 @@ class Walk(NameWalk):
                 call = call_at(node, "guard.attribute_in_place", op, *parts)
             case ast.Subscript(value=owner, slice=ast.Call(args=[_, key])):
                 call = call_at(node, "guard.item_in_place", op, owner, key, value)
-            case _:
-                return node
         return ast.copy_location(ast.Expr(call), node)
 
     def target(self, node: ast.expr) -> ast.expr:

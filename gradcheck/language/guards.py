@@ -52,8 +52,6 @@ POWER_BITS = 4_096  # of a power of a float that may be exact
 EXACT_WHOLES = 2.0**53  # smaller whole numbers are the same in every kind of number
 # What may be assigned on a tensor; which of them a program may is for its vocabulary to say.
 ASSIGNABLE = frozenset({"grad", "requires_grad", "data"})
-TO_A_LIST = "what is added to a list has to be a list - write `list(...)`"
-TO_EXTEND = "what extends a list has to be a list - write `list(...)`"
 OF_WHOLES = "an array of whole numbers cannot hold this - begin with `array([0.0, 0.0])`"
 
 
@@ -91,7 +89,7 @@ class Guards:
             return self.integers(name, a, b)
         added = name == "add" and isinstance(a, list)
         if added and not (isinstance(b, list | tuple) or shape_of(b)):
-            raise TypeError(TO_A_LIST)
+            raise TypeError("what is added to a list has to be a list - write `list(...)`")
         if (isinstance(a, list) and shape_of(b)) or (isinstance(b, list) and shape_of(a)):
             self.meter.measure(a)  # a list beside an array is one, as NumPy has it
             self.meter.measure(b)
@@ -223,7 +221,7 @@ class Guards:
     def method(self, owner: Value, name: str, /, *args: Value, **kwargs: Value) -> Value:
         if isinstance(owner, list):
             if name == "extend" and not all(isinstance(each, list | tuple) for each in args):
-                raise TypeError(TO_EXTEND)
+                raise TypeError("what extends a list has to be a list - write `list(...)`")
             for each in args:
                 self.meter.measure(each)
             more = sum(prod(find_array_shape(each)[:1]) for each in args)

@@ -47,26 +47,12 @@ CONSTANTS: "dict[str, tuple[float, Callable[[], sympy.Expr], Callable[[], arb]]]
 CONTEXTS: dict[str, Routine] = {"no_grad": no_grad, "enable_grad": enable_grad}
 STEPS = (flat,), (flat, flat)  # the slopes of what chooses a number: `floor`, `//`
 INTERNAL = frozenset({"getitem", "setitem", "scatter"})
-TENSOR_ATTRIBUTES = words(
-    "T mT grad grad_fn is_leaf requires_grad shape ndim dtype size retains_grad weight bias data "
-    "next_functions values indices weight_ih weight_hh bias_ih bias_hh"
-)
-TENSOR_METHODS = words(
-    "backward detach item retain_grad requires_grad_ zero_ tolist step zero_grad parameters "
-    "add_ sub_ mul_ div_ fill_ copy_ name append extend named_parameters train eval "
-    "numpy detach_ pow_ clamp_ relu_ neg_ exp_ sqrt_ abs_ square_"
-)
 # A run that is recorded gives these their meaning; elsewhere a layer is a function of its input.
 LAYERS = words("Sequential") | frozenset(STATELESS) | frozenset(HOLDING)
-INITIAL = words(
+RECORDED_WORDS = LAYERS | words(
     "constant_ zeros_ ones_ eye_ uniform_ normal_ xavier_uniform_ xavier_normal_ kaiming_uniform_ "
-    "kaiming_normal_"
-)
-RECORDED_WORDS = (
-    LAYERS
-    | INITIAL
-    | words("record grad SGD Adam Parameter manual_seed rand randn randint")
-    | words("clip_grad_norm_ clip_grad_value_")
+    "kaiming_normal_ record grad SGD Adam Parameter manual_seed rand randn randint "
+    "clip_grad_norm_ clip_grad_value_"
 )
 
 VOCABULARY = Vocabulary(
@@ -76,9 +62,16 @@ VOCABULARY = Vocabulary(
     | RECORDED_WORDS
     | {"array", "tensor", "asarray", "Tensor"},
     constants=frozenset(CONSTANTS),
-    attributes=TENSOR_ATTRIBUTES,
+    attributes=words(
+        "T mT grad grad_fn is_leaf requires_grad shape ndim dtype size retains_grad weight bias "
+        "data next_functions values indices weight_ih weight_hh bias_ih bias_hh"
+    ),
     assignable=frozenset({"grad", "requires_grad", "data"}),
-    methods=TENSOR_METHODS,
+    methods=words(
+        "backward detach item retain_grad requires_grad_ zero_ tolist step zero_grad parameters "
+        "add_ sub_ mul_ div_ fill_ copy_ name append extend named_parameters train eval "
+        "numpy detach_ pow_ clamp_ relu_ neg_ exp_ sqrt_ abs_ square_"
+    ),
     contexts=frozenset(CONTEXTS),
     layers=LAYERS,
     dtypes=words("float float32 float64 double int int32 int64 long bool"),

@@ -57,7 +57,6 @@ GUARDS = {
     "to": "cast", "type": "cast", "cpu": "same",
 }  # fmt: skip
 """Methods of PyTorch and NumPy that are an operator, tell the shape, or say what entries are."""
-PYTORCHS = frozenset({"torch", "nn", "F"})
 FUNCTION = Refusal("`{path}` is a function", "call it: `{path}(...)`")
 HELPER = Refusal("`{path}` is a function and no value", "call it where it is needed: `{path}(...)`")
 CONTEXT = Refusal("`{name}` is no value", "write `with {name}():`")
@@ -284,8 +283,6 @@ class NameWalk(ast.NodeVisitor):
         place = WORD_POSITIONS.get(name, 0) - (role == "postfix") if name in WORD_POSITIONS else -1
         given = [self._argument(v, role, name, k == place) for k, v in enumerate(node.args)]
         args, keywords = [owner, *given] if owner else given, self._keywords(node, role)
-        if role == "nothing":
-            return node
         if role in ("variable", "helper"):
             name, args = "guard.call", args if owner else [func, *args]
         elif role == "method":
@@ -354,7 +351,7 @@ class NameWalk(ast.NodeVisitor):
         prefix, name = self.prefix(call.func.value), call.func.attr
         args = [_read_literal(arg) for arg in call.args]
         first, *rest = prefix.split(".")
-        is_pytorchs = first in PYTORCHS and "linalg" not in rest
+        is_pytorchs = first in ("torch", "nn", "F") and "linalg" not in rest
         found = FUNCTIONS.get(_translate_word(prefix, name)) if is_pytorchs else None
         if found and _find_method(prefix, name) != name:
             return ""

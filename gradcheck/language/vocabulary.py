@@ -91,14 +91,12 @@ class Refusal(NamedTuple):
 
 
 LIST = "write a list: [...]"
-NAMED_LAMBDA = "write `def f(x): return ...` at the top level"
-SCRIPT = "run all of Python as a script: `gradcheck solve FILE.py`"
 PLAIN_DEF = "write `def name(x):` at the top level of the program"
 
 # Every kind of node without a rule of its own ends here, or at OTHERWISE.
 NODES: dict[type[ast.AST], Refusal] = {
-    ast.Lambda: Refusal("a `lambda`", NAMED_LAMBDA),
-    ast.ClassDef: Refusal("a `class`", SCRIPT),
+    ast.Lambda: Refusal("a `lambda`", "write `def f(x): return ...` at the top level"),
+    ast.ClassDef: Refusal("a `class`", "run all of Python as a script: `gradcheck solve FILE.py`"),
     ast.AsyncFunctionDef: Refusal("an `async def`", PLAIN_DEF),
     ast.AsyncFor: Refusal("an `async for`", "write `for`"),
     ast.AsyncWith: Refusal("an `async with`", "write `with`"),
@@ -141,7 +139,6 @@ OPERATORS: dict[type[ast.AST], Refusal] = {
 NO_WAY_OUT = "leave it out: a program only computes"
 NAMES: dict[str, Refusal] = {
     "print": Refusal("`print`", "leave it out, or keep a value with `record(name=value)`"),
-    "lambda": Refusal("a `lambda`", NAMED_LAMBDA),
     "map": Refusal("`map`", "write a list comprehension: [f(v) for v in values]"),
     "filter": Refusal("`filter`", "write a list comprehension: [v for v in values if v > 0]"),
     "str": Refusal("`str`", "leave texts out: a program computes numbers"),

@@ -105,10 +105,10 @@ def draw_further_points(problem: Problem, count: int) -> list[Drawn]:
 
     Enough of them; of a program that branches, also after a fair look at its paths.
     """
-    fixed, varying = split(problem)
+    _, varying = split(problem)
     explored = EXPLORED[sum(int(np.prod(i.shape)) for i in varying) <= SMALL]
     found: dict[Path, list[Drawn]] = {}
-    tried = _draw_all_candidates(problem, fixed, varying, TRIES * count) if varying else ()
+    tried = _draw_all_candidates(problem, TRIES * count) if varying else ()
     for n, point in enumerate(tried):
         seen = look(problem, point, write=n == 0 or any(found))
         if seen is not None:
@@ -194,13 +194,12 @@ def split(problem: Problem) -> tuple[dict[str, Value], list[Input]]:
     return fixed, [i for i in problem.inputs.values() if i.varies]
 
 
-def _draw_all_candidates(
-    problem: Problem, fixed: Params, varying: Sequence[Input], count: int
-) -> Iterator[Point]:
+def _draw_all_candidates(problem: Problem, count: int) -> Iterator[Point]:
     """The usual scales; every now and then a point close to a number in the program's text."""
     near = draw_points_near(problem, find_numbers(problem.program.tree))
-    scales = list(islice(cycle(SCALES), count))
-    for n, point in enumerate(draw_candidates(fixed, varying, problem.seed_of_points + 1, scales)):
+    scales = islice(cycle(SCALES), count)
+    tried = draw_candidates(*split(problem), problem.seed_of_points + 1, scales)
+    for n, point in enumerate(tried):
         yield point
         if n % len(SCALES) == len(SCALES) - 1:
             yield from (found for found, _ in zip(near, range(NEARBY), strict=False))
