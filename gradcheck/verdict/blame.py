@@ -19,7 +19,7 @@ from gradcheck.errors import GradcheckError, OutOfBudget
 from gradcheck.numbers.ball import arbs, balls, middle, radius
 from gradcheck.numbers.run import RUN, precision
 from gradcheck.opinions import limits
-from gradcheck.opinions.differences import measure_slope
+from gradcheck.opinions.differences import measure_slope, step_from
 from gradcheck.opinions.floats.scan import scan
 from gradcheck.opinions.opinion import Case, measure_largest
 from gradcheck.opinions.tape import apply_node, lift, record
@@ -76,11 +76,9 @@ class Applied:
 
 def blame(case: Case) -> Blame:
     """The faults found op by op, and the ops at which float64 runs out of range or digits."""
-    found: list[Suspect | str] = []
     with precision(limits.BALL_BITS), np.errstate(all="ignore"):
         applied, joins = _run_passes(case)
-        for each in reversed(applied):
-            found += _look_at(each)
+        found = [said for each in reversed(applied) for said in _look_at(each)]
     suspects: dict[tuple[str, str], Suspect] = {}
     for suspect in (*found, *joins):
         if isinstance(suspect, Suspect):
@@ -202,9 +200,9 @@ def _is_lost(now: float, ball: arb, size: float) -> str:
 def _check_pulls(applied: Applied) -> Iterator[Suspect | str]:
     """Each VJP against the slope along a random direction; of an infinite entry against its own."""
     span, g = applied.node.span, applied.arrived
+    if not all(map(_is_finite, (*applied.operands, applied.y, g))):
+        return
     for i, (raw, fitted) in applied.pieces.items():
-        if not all(map(_is_finite, (*applied.operands, applied.y, g))):
-            continue
         right = sum_pulls(raw, np.shape(applied.operands[i]))
         own = np.abs(np.asarray(applied.operands[i], dtype=np.float64))
         u = np.random.default_rng(0).standard_normal(own.shape) * np.where(own > 0, own, 1.0)
@@ -223,9 +221,7 @@ def _check_pulls(applied: Applied) -> Iterator[Suspect | str]:
 def _judge(
     applied: Applied, i: int, claimed: float, slope: arb, size: float
 ) -> Iterator[Suspect | str]:
-    row, span = applied.node.op, applied.node.span
-    theirs = applied.theirs
-    due = middle(slope)
+    row, span, due = applied.node.op, applied.node.span, middle(slope)
     bar = radius(slope) + limits.WRONG * abs(due) + limits.ROUNDED * size
     if not np.isfinite(claimed) and not slope.is_finite():
         yield f"{row.name} has no finite derivative here, and the chain rule goes through it"
@@ -234,8 +230,8 @@ def _judge(
             f"along a random direction of its argument {i} {row.name}.backward gives the slope "
             f"{claimed:.6g}, its forward has {due:.6g}"
         )
-        cell = "backward" if theirs else f"vjps[{i}]"
-        yield Suspect(row.name, cell, span, words, users=theirs)
+        cell = "backward" if applied.theirs else f"vjps[{i}]"
+        yield Suspect(row.name, cell, span, words, users=applied.theirs)
     elif words := _is_lost(claimed, slope, size):
         yield f"the derivative of {row.name} {words}"
 
@@ -264,7 +260,7 @@ def _measure_on_balls(applied: Applied, i: int, u: Array) -> arb:
     weights, given = np.broadcast_to(applied.arrived, applied.y.shape), applied.operands
 
     def at(step: arb) -> arb:
-        moved = balls(arbs(balls(given[i])) + step * arbs(u))
+        moved = step_from(balls(given[i]), u, step)
         value = arbs(_run(applied.node, (*given[:i], moved, *given[i + 1 :]), "ball"))
         return sum((a * float(b) for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
 
