@@ -421,13 +421,12 @@ def _judge(
     )
     check = Check(program, claim, pure, seed, rtol, explain, began)
     try:
-        points = [check.ask(point) for point in make_calls(program, (args, *given.at), wrt)]
-        if program.backward is not None and len(points) == 1:
-            near = move_beside(points[0], seed)
-            points += [check.ask(near)] if near is not None else []
-        several = prod(points[0].shape()) != 1 and not points[0].rows
-        array = scalar and claim is not None and several
-        remarks = (DRIFTS if program.drifts else "", *find_hidden(points[0]), *check.notes)
+        first, *more = map(check.ask, make_calls(program, (args, *given.at), wrt))
+        alone = program.backward is not None and not more
+        if alone and (near := move_beside(first, seed)) is not None:
+            check.ask(near)
+        array = scalar and claim is not None and prod(first.shape()) != 1 and not first.rows
+        remarks = (DRIFTS if program.drifts else "", *find_hidden(first), *check.notes)
         every = (*remarks, OF_AN_ARRAY if array else "", given.note)
         check.notes = dict.fromkeys(filter(None, every))
         return check.judge()

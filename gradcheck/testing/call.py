@@ -101,18 +101,14 @@ class Call:
             one = prod(shape) == 1
             cotangent = np.ones(shape) if one else draw_signed(np.random.default_rng(seed), shape)
         where = partial(locate_running, find_file(self.program.forward))
-        return Case(self.on, self._inputs, self.wrt, cotangent, seed, where, rows=rows)
+        inputs = {name: np.asarray(self.args[name], np.float64).view() for name in self.wrt}
+        for each in inputs.values():
+            each.flags.writeable = False
+        return Case(self.on, inputs, self.wrt, cotangent, seed, where, rows=rows)
 
     def expected_shapes(self, value: tuple[int, ...] = ()) -> dict[str, tuple[int, ...]]:
         """Of the gradients by their names; of the slopes of a value's entries by its shape."""
         return {name: value + np.shape(self.args[name]) for name in self.wrt}
-
-    @cached_property
-    def _inputs(self) -> dict[str, Array]:
-        found = {name: np.asarray(self.args[name], np.float64).view() for name in self.wrt}
-        for each in found.values():
-            each.flags.writeable = False
-        return found
 
     @cached_property
     def filling(self) -> set[str]:

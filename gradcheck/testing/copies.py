@@ -7,7 +7,7 @@ for that on other numbers, a copy runs. The program, NumPy and compiled code sta
 import linecache
 import re
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -377,7 +377,7 @@ class Coarse:
             came = None
         finally:
             sys.settrace(was)
-        self._look(came if type(came) is tuple else (came,))
+        self._look(came)
 
     def _trace(self, frame: Value, event: str, given: Value) -> Value:
         if find_root(frame.f_globals.get("__name__", "")) in LIBRARIES | {"numpy"}:
@@ -389,14 +389,15 @@ class Coarse:
             if event in ("line", "return"):
                 casts = CAST.finditer(linecache.getline(code.co_filename, last))
                 found = [np.zeros((), each[1] or each[2]) for each in casts]
-                given = given if type(given) is tuple else (given,)
-                self._look((*found, *frame.f_locals.values(), *given), code.co_filename, last)
+                every = (*found, *frame.f_locals.values())
+                self._look(given, every, code.co_filename, last)
                 last = frame.f_lineno
             return within
 
         return within
 
-    def _look(self, values: Iterable[Value], file: str = "", line: int = 0) -> None:
+    def _look(self, came: Value, more: Value = (), file: str = "", line: int = 0) -> None:
+        values = (*more, *(came if type(came) is tuple else (came,)))
         floats = (value.dtype for value in values if read_kind(value) == "f")
         for kind in (kind for kind in floats if kind.itemsize < DOUBLE):
             self.unit = max(self.unit, float(np.finfo(kind).eps))

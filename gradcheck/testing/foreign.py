@@ -114,7 +114,7 @@ def _look_into(forward: Value, claim: Value, args: Sequence[Value]) -> tuple[Val
         raise TypeError(CONTEXT.format(name=owner or "F"))
     module, owner = isinstance(function, torch.nn.Module), getattr(function, "__self__", None)
     applied = isinstance(owner, type) and issubclass(owner, torch.autograd.Function)
-    return function, module, module or applied or any(map(_is_tensor, _leaves(tuple(args))))
+    return function, module, module or applied or any(map(_is_tensor, _leaves(args)))
 
 
 def _wrap(library: TensorLibrary, function: Value, run: Routine, fixed: Value = ()) -> Routine:
@@ -157,13 +157,13 @@ def _pull_torch(function: Value, run: Routine, cotangent: Value, given: Value) -
     what has too many entries.
     """
     torch: Value = sys.modules["torch"]
-    mine = {path: _leaf(value) for path, value in list_leaves(given).items()}
+    mine = {path: _to_torch(value) for path, value in list_leaves(given).items()}
+    tracked = {path: t.requires_grad_(True) for path, t in mine.items() if _is_floating(t)}
     moved = {path: t.clone() if _is_tensor(t) else t for path, t in mine.items()}
     values = _leaves(run(*put(given, moved)))
     parts = zip(values, _leaves(cotangent), strict=False)  # of (out, rest) out alone
     seeds = [(v, torch.as_tensor(np.array(c), dtype=v.dtype)) for v, c in parts
              if v.dtype.is_floating_point]  # fmt: skip
-    tracked = {path: t for path, t in mine.items() if _is_tensor(t) and t.requires_grad}
     due: Value = ()
     node: Value = values[0].grad_fn if len(values) == 1 else None
     if getattr(node, "_forward_cls", False) is getattr(function, "__self__", function):
@@ -184,13 +184,6 @@ def _pull_torch(function: Value, run: Routine, cotangent: Value, given: Value) -
 def _is_tensor(value: Value) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
-
-
-def _leaf(value: Value) -> Value:
-    """An array as a tensor whose gradient is asked for; what was none stays what it was."""
-    tensor = _to_torch(value)
-    floating = _is_tensor(tensor) and tensor.dtype.is_floating_point
-    return tensor.requires_grad_(True) if floating else tensor
 
 
 def _to_torch(value: Value) -> Value:
@@ -234,16 +227,12 @@ def _to_jax(value: Value) -> Value:
 
 def _is_of_jax(function: Value, args: Sequence[Value]) -> bool:
     """A function that JAX has made, or one that names or is given JAX or what JAX has made."""
-    if any(_find_home(a) in JAX for a in _leaves(tuple(args))):
-        return True
-    if not callable(function):
-        return False
     while isinstance(function, functools.partial):
         function = function.func
-    names = getattr(function, "__globals__", {}).get("__name__", "")
-    if _find_home(function) in JAX or find_root(names) in JAX:
+    written = getattr(function, "__globals__", {}).get("__name__", "")
+    if find_root(written) in JAX or any(_find_home(t) in JAX for t in (function, *_leaves(args))):
         return True
-    inner = inspect.unwrap(function)
+    inner = inspect.unwrap(function) if callable(function) else None
     closed = inspect.getclosurevars(inner) if inspect.isfunction(inner) else None
     named = (*closed.globals.values(), *closed.nonlocals.values()) if closed else ()
     homes = (find_root(t.__name__) if isinstance(t, ModuleType) else _find_home(t) for t in named)

@@ -5,10 +5,11 @@ Arguments, what forward gives and the weights of a layer are trees of arrays.
 
 import copy
 import inspect
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from types import FunctionType, MappingProxyType
+from types import MappingProxyType
 
 import numpy as np
 
@@ -82,6 +83,15 @@ def put(tree: Value, given: Mapping[Path, Value], path: Path = ()) -> Value:
     return replace(tree, **parts)
 
 
+def _write(place: Value, tree: Value) -> None:
+    """Leaves into dicts and lists that stay what they are, for layers inside hold them too."""
+    for step, child in _list_children(tree).items():
+        if isinstance(child, dict | list):
+            _write(place[step], child)
+        else:
+            place[step] = child
+
+
 def _pick(tree: Value, path: Path) -> Value:
     """What came at a path; None where nothing did. By names `dw` and `grad_w` too are that of w."""
     for step in path:
@@ -117,8 +127,6 @@ def read_signature(function: Value) -> inspect.Signature:
 
 
 def list_names(function: Value) -> tuple[str, ...]:
-    if type(function) is FunctionType and not vars(function):  # a signature costs more
-        return function.__code__.co_varnames[: function.__code__.co_argcount]
     every = read_signature(function).parameters.values()
     return tuple(p.name for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
 
@@ -138,23 +146,6 @@ class Way:
         more = {"arguments": tuple(arguments), "cache": ("cache",), "nothing": ()}
         return self.cotangents + more[self.behind]
 
-    def rank(self, backward: Value, arguments: tuple[str, ...], *, keeps: bool) -> int:
-        """How likely it is by the parameters: 3 where their names say it, -1 where none fits."""
-        signature, given = read_signature(backward), self.names(arguments)
-        first, names = len(self.cotangents), list_names(backward)
-        several = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
-        needed = sum(signature.parameters[n].default is inspect.Parameter.empty for n in names)
-        optional = set(names[max(needed, first) : len(given)])
-        meant = not optional or (self.behind == "arguments" and optional <= set(arguments))
-        if len(given) < needed or not (several or len(given) <= len(names)) or not meant:
-            return -1
-        mine = names[first : len(given)]
-        if self.behind == "nothing":
-            return 2 if keeps else 0
-        if self.behind == "arguments":
-            return 3 if mine == arguments or several else 1
-        return 3 if mine and (mine[0].lower() in CACHES or "cache" in mine[0].lower()) else 1
-
 
 def find_way(
     backward: Routine, arguments: tuple[str, ...], values: int, *, cached: bool | None, keeps: bool
@@ -164,6 +155,23 @@ def find_way(
     `values` are how many arrays forward gives, `cached` whether a cache stands behind them (None
     where the last of them may be one), `keeps` whether forward leaves something in an object.
     """
+    known, names = read_signature(backward).parameters, list_names(backward)
+    several = any(p.kind is p.VAR_POSITIONAL for p in known.values())
+    needed = sum(known[name].default is inspect.Parameter.empty for name in names)
+
+    def rank(way: Way) -> int:
+        """How likely it is by the parameters: 3 where their names say it, -1 where none fits."""
+        first, count = len(way.cotangents), len(way.names(arguments))
+        mine, optional = names[first:count], set(names[max(needed, first) : count])
+        meant = not optional or (way.behind == "arguments" and optional <= set(arguments))
+        if count < needed or not (several or count <= len(names)) or not meant:
+            return -1
+        if way.behind == "nothing":
+            return 2 if keeps else 0
+        if way.behind == "arguments":
+            return 3 if mine == arguments or several else 1
+        return 3 if mine and (mine[0].lower() in CACHES or "cache" in mine[0].lower()) else 1
+
     every, likely = [], ("cache", "arguments") if cached else ("arguments", "cache")
     for behind in (*likely, "nothing"):
         count = values - (cached is None and behind == "cache")
@@ -172,16 +180,14 @@ def find_way(
         if cached is not False or behind != "cache":
             every += [Way(way, behind) for way in ways]
     name = getattr(backward, "__name__", "backward")
-    ranks = {way: way.rank(backward, arguments, keeps=keeps) for way in every}
     texts = {way: f"{name}({', '.join(way.names(arguments))})" for way in every}
-    best = max(every, key=ranks.__getitem__)
-    if ranks[best] < 0:
-        own, called = ", ".join(list_names(backward)), " or ".join(texts.values())
+    best = max(every, key=rank)
+    if rank(best) < 0:
+        own, called = ", ".join(names), " or ".join(texts.values())
         raise TypeError(f"`{name}({own})` does not take what it is called with: {called}")
-    apart = [way for way in every if way.behind != best.behind]
-    other = max(apart, key=ranks.__getitem__)
-    unsure = ranks[other] == ranks[best] or best.behind == "cache"
-    if cached is None and ranks[best] < 3 and ranks[other] >= 0 and unsure:
+    other = max((way for way in every if way.behind != best.behind), key=rank)
+    unsure = rank(other) == rank(best) or best.behind == "cache"
+    if cached is None and rank(best) < 3 and rank(other) >= 0 and unsure:
         raise TypeError(ASKED.format(name=name, first=texts[best], second=texts[other]))
     return best
 
@@ -352,6 +358,7 @@ class UserProgram:
     drifts: bool = False
     outputs: Outputs = field(default_factory=Outputs)
     way: Way = field(default_factory=Way)
+    copies: Copies = field(default_factory=Copies)  # by which it was made, if it is a copy
 
     @cached_property
     def own(self) -> int:
@@ -367,9 +374,7 @@ class UserProgram:
             self.kept.put_back()
         args = self._arrange(leaves)
         if self.weights is not None:
-            place = self.weights.held()
-            for key, value in _list_children(args[-1]).items():
-                place[key] = value
+            _write(self.weights.held(), args[-1])
         return self.forward(*args[: self.own], **self.kwargs)
 
     def pull(self, leaves: Params, cotangent: Value) -> Value:
@@ -409,10 +414,8 @@ class UserProgram:
         several = any(p.kind is p.VAR_KEYWORD for p in known.values())
         return {name: value for name, value in self.kwargs.items() if several or name in known}
 
-    def _arrange(self, leaves: Params) -> tuple[Value, ...]:
-        given = {path: leaves[label] for label, path in self.paths.items()}
-        arranged: tuple[Value, ...] = put(self.args, given)
-        return arranged
+    def _arrange(self, leaves: Params) -> Value:
+        return put(self.args, {path: leaves[label] for label, path in self.paths.items()})
 
     def copy(self, copies: Copies) -> "UserProgram":
         self.kept.put_back()
@@ -421,8 +424,19 @@ class UserProgram:
             held, left = map(copies.of, (weights.held, weights.left))  # None is its own copy
             weights = replace(weights, held=held, left=left)
         forward, backward = copies.of(self.forward), copies.of(self.backward)
-        kept = Kept(forward, backward)
-        return replace(self, forward=forward, backward=backward, weights=weights, kept=kept)
+        own = {"forward": forward, "backward": backward, "kept": Kept(forward, backward)}
+        return replace(self, **own, weights=weights, copies=copies)
+
+    @contextmanager
+    def moving_constants(self, names: Container[str], kept: type | None) -> Iterator[bool]:
+        """Constants of a copy are others, and are so when its state is put back."""
+        was = self.kept
+        with self.copies.moving_constants(names, kept) as some:
+            self.kept = Kept(self.forward, self.backward)
+            try:
+                yield some
+            finally:
+                self.kept = was
 
     def is_inside(self, label: str) -> bool:
         return len(self.paths[label]) > 1

@@ -27,7 +27,6 @@ from gradcheck.testing.call import Call, draw_signed, find_file, grow, nudge, re
 from gradcheck.testing.copies import (
     LONGEST,
     Copies,
-    Kept,
     find_root,
     is_theirs,
     list_called,
@@ -234,7 +233,6 @@ class RepairSearch:
     rtol: float
     budget: TimeBudget
     trees: dict[str, ast.Module] = field(default_factory=dict)  # of files, which are edited
-    copies: Copies = field(default_factory=Copies)
     floats: Mapping[CodeType, Params] = field(default_factory=dict)  # by what runs, their names
     constants: Set[str] = frozenset()  # names of the files that forward reads, and backward
     shared: bool = False  # whether forward runs what is edited
@@ -326,27 +324,14 @@ class RepairSearch:
         if not (self.elsewhere and self._holds(self.elsewhere)):
             return False
         for kept, asked in self.otherwise.items():
-            with self._move_constants(self.trial, self.copies, kept):
+            with self.trial.moving_constants(self.constants, kept):
                 if not self._holds(asked):
                     return False
         return True
 
-    @contextmanager
-    def _move_constants(
-        self, program: UserProgram, copies: Copies, kept: type | None
-    ) -> Iterator[bool]:
-        """What a program of such copies puts back at every run is what was moved."""
-        was = program.kept
-        with copies.moving_constants(self.constants, kept) as some:
-            program.kept = Kept(program.forward, program.backward)
-            try:
-                yield some
-            finally:
-                program.kept = was
-
     @cached_property
     def trial(self) -> UserProgram:
-        return self.program.copy(self.copies)
+        return self.program.copy(Copies())
 
     def _pull(self, asked: Asked) -> Params:
         self.trial.kept.put_back()  # an edit before may have written into an array of the user's
@@ -364,7 +349,7 @@ class RepairSearch:
         self.floats = codes
         names = [{name for code in each for name in list_used(code)} for each in (right, codes)]
         self.constants, self.alone = names[0] & names[1], names[1] - names[0]
-        every = [f for code in codes for f in self.copies.functions(code) if is_theirs(f)]
+        every = [f for code in codes for f in self.trial.copies.functions(code) if is_theirs(f)]
         every = [f for f in every if find_root(f.__globals__.get("__name__", "")) != OURS]
         test = next((f for f in every if f.__code__ not in right), None)
         before = right if self.program.keeps or self.program.way.behind == "cache" else ()
@@ -391,11 +376,11 @@ class RepairSearch:
         """
         found: dict[type | None, list[Asked]] = {}
         for kept in (None, float, int):
-            copies = Copies()
-            call = replace(self.every[0].call, program=self.program.copy(copies), beside=True)
-            with copies.moving_constants(self.alone, float) as made:
+            program = self.program.copy(Copies())
+            call = replace(self.every[0].call, program=program, beside=True)
+            with program.moving_constants(self.alone, float) as made:
                 unsure = kept and made
-            with self._move_constants(call.program, copies, kept) as some:
+            with program.moving_constants(self.constants, kept) as some:
                 asked = self._ask(call, np.random.default_rng(3)) if some and not unsure else ()
                 found[kept] = list(asked)
         return found

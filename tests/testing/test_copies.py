@@ -352,7 +352,6 @@ def cast(c, x):
 
 
 def cast_and_back(c, x):
-    """Nothing of it is seen in the dtype of what comes."""
     c = np.asarray(c, np.float32)
     return (c * (1 - np.tanh(x) ** 2)).astype(float)
 
