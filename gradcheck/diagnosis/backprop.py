@@ -32,6 +32,8 @@ LONGEST = 300  # steps likewise
 DEEPEST = 4  # axes: of more, too many subsets would have to be looked at
 UNFIT = (ValueError, TypeError, IndexError)  # of a wrong cotangent: such code would not have run
 
+Attempts = Iterator[tuple[Key, Made, Gradients]]
+
 
 @dataclass(frozen=True, eq=False)
 class Site:
@@ -53,12 +55,12 @@ class Site:
     given: tuple[Value, ...] = ()
 
 
-def list_acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[tuple[Key, Made, Gradients]]:
+def list_acts(tape: Tape, rows: Sequence[Mistake]) -> Attempts:
     """Every row at every site where it can happen, then at all of them together."""
     span = getattr(tape.root, "span", None)
     start = Site(tape.root, -1, ("start",), span, Start(tape.seed, tape.value))
     found = {"seed": [start], "accumulate": list(_find_meetings(tape)), **_find_edges(tape)}
-    blocks = list(find_blocks(tape))
+    blocks = find_blocks(tape)
     for n, row in enumerate(rows):
         if row.verb == "stop":
             yield from _stop_early(tape, row, n)
@@ -94,10 +96,9 @@ def _find_meetings(tape: Tape) -> Iterator[Site]:
         if count > 1:
             span, name = getattr(step, "span", None), _name_leaf(tape, step)
             label = step.op.name if isinstance(step, Node) else name
+            said = {"text": name} if name else {}
             key = _number(again, span, label)
-            yield Site(
-                step, -1, key, span, Accumulation(None, None), {"text": name} if name else {}
-            )
+            yield Site(step, -1, key, span, Accumulation(None, None), said)
 
 
 def _number(again: Counter[Key], *key: Value) -> Key:
@@ -179,7 +180,7 @@ def _describe_edge(tape: Tape, node: Node, i: int, g: Value, right: Value) -> Ed
     )
 
 
-def _stop_early(tape: Tape, row: Mistake, n: int) -> Iterator[tuple[Key, Made, Gradients]]:
+def _stop_early(tape: Tape, row: Mistake, n: int) -> Attempts:
     """The gradient by each step in the place of that by what the step is made of."""
     back = tape.back(only=set(tape.nodes))
     again: Counter[Key] = Counter()
@@ -187,16 +188,11 @@ def _stop_early(tape: Tape, row: Mistake, n: int) -> Iterator[tuple[Key, Made, G
         key = _number(again, node.span, node.op.name)
         if node in back and node is not tape.root and np.size(back[node]) <= LARGEST:
             below = filter(None, (_name_leaf(tape, step) for step in list_reachable([node])))
-            yield (
-                (n, *key),
-                Made(row, node.span),
-                dict.fromkeys(below, np.asarray(row.wrong(back[node]))),
-            )
+            found = dict.fromkeys(below, np.asarray(row.wrong(back[node])))
+            yield (n, *key), Made(row, node.span), found
 
 
-def _err_in_block(
-    tape: Tape, row: Mistake, site: Site, key: Key
-) -> Iterator[tuple[Key, Made, Gradients]]:
+def _err_in_block(tape: Tape, row: Mistake, site: Site, key: Key) -> Attempts:
     try:
         wrong = row.wrong(site.seen, *site.given)
     except UNFIT:
@@ -206,9 +202,7 @@ def _err_in_block(
         yield key, Made(row, site.span), {name: g + more[name] for name, g in tape.right.items()}
 
 
-def _say(
-    tape: Tape, row: Mistake, sites: Sequence[Site], key: Key
-) -> Iterator[tuple[Key, Made, Gradients]]:
+def _say(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Attempts:
     """The row at these sites together, unless such code would not have run."""
     verbs = _misspeak(tape, row, {(site.step, site.i): site for site in sites})
     try:
@@ -222,20 +216,18 @@ def _say(
 
 
 def _misspeak(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) -> Verbs:
-    def err_at(node: Node, i: int, g: Value, right: Value) -> Value:
-        site = sites.get((node, i))
-        if site is None:
-            return right
-        return row.wrong(_describe_edge(tape, node, i, g, right), *site.given)
+    def err(step: Step, i: int, right: Value, make: Routine, *read: Value) -> Value:
+        site = sites.get((step, i))
+        return right if site is None else row.wrong(make(*read), *site.given)
 
-    def err_where(step: Step, right: Value, read: Value) -> Value:
-        return row.wrong(read) if (step, -1) in sites else right
+    def err_at(node: Node, i: int, g: Value, right: Value) -> Value:
+        return err(node, i, right, _describe_edge, tape, node, i, g, right)
 
     def accumulate(step: Step, held: Value, g: Value) -> Value:
-        return err_where(step, RIGHT.accumulate(step, held, g), Accumulation(held, g))
+        return err(step, -1, RIGHT.accumulate(step, held, g), Accumulation, held, g)
 
     verbs: Mapping[str, Routine] = {
-        "seed": lambda step, g: err_where(step, g, Start(g, tape.value)),
+        "seed": lambda step, g: err(step, -1, g, Start, g, tape.value),
         "pull": lambda node, i, g, *given: err_at(node, i, g, RIGHT.pull(node, i, g, *given)),
         "fit": lambda node, i, g: err_at(node, i, g, _fit(node, i, g)),
         "accumulate": accumulate,

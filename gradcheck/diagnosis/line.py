@@ -284,6 +284,8 @@ class Place:
     summed: bool
     chained: bool
 
+    op = property(lambda place: place.key[1])
+
 
 def list_places(line: ScalarLine) -> list[Place]:
     """All places of the line, in the order in which they are evaluated."""

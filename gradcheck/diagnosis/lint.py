@@ -97,11 +97,9 @@ def _find_hidden(
             continue
         other = generic.found.get(key)
         shows = other is not None and not is_invisible(other.at, generic.right)
-        known = [cure for name, cure in causes.items() if name in act.mistake.hidden_by]
-        cure = known[0] if known else ""
-        if key not in acts.found:
-            hidden = shows
-        else:
+        cure = next((c for name, c in causes.items() if name in act.mistake.hidden_by), "")
+        hidden = shows
+        if key in acts.found:
             hidden = is_invisible(act.at, acts.right) and not _is_never_made(act)
             cure = _find_constant_of_one(act) or cure or (NOTHING_CHANGES if shows else "")
         if hidden and cure:
@@ -119,11 +117,9 @@ def _find_constant_of_one(act: Made) -> str:
 
     Nobody misses the 1 of 1/x, nor what is divided by 1.
     """
-    if act.line is None or act.place is None or act.span is None:
+    if act.place is None or act.span is None or act.place.op == "divide":
         return ""
-    row = act.line.rows[act.place.ks[0]]
-    divided = row is not None and row.name == "divide"
-    return ONE if act.texts.get("c") in ("1", "1.0") and not divided else ""
+    return ONE if act.texts.get("c") in ("1", "1.0") else ""
 
 
 def _find_causes(case: Case) -> Iterator[tuple[str, str]]:
@@ -138,8 +134,8 @@ def _find_causes(case: Case) -> Iterator[tuple[str, str]]:
     if case.cotangent is not None and np.ptp(case.cotangent) == 0:
         yield ALIKE, "use a cotangent with entries of different size and sign, not all alike"
     tape = record(case)
-    relus = [n for n in tape.nodes if n.op.name == "relu"] if tape is not None else []
-    if tape is not None and any(np.all(tape.given[node].operands[0] > 0) for node in relus):
+    given = [tape.given[n] for n in tape.nodes if n.op.name == "relu"] if tape is not None else []
+    if any(np.all(each.operands[0] > 0) for each in given):
         yield ALL_PASS, "let some arguments of relu be negative: here all of them pass"
 
 
