@@ -140,11 +140,9 @@ def parse(text: str) -> Value:
 
 @lru_cache
 def select_patterns(kind: Value) -> list[tuple[str, Value, list[Value]]]:
-    """The rows that are for one kind of node: a V of theirs is for a name or an attribute."""
-    of_v = [row for row in read_rows(ROWS) if isinstance(row[1], ast.Name)]
-    if kind in (ast.Name, ast.Attribute):
-        return [*of_v, *(row for row in read_rows(ROWS) if type(row[1]) is kind is ast.Attribute)]
-    return [row for row in read_rows(ROWS) if type(row[1]) is kind]
+    """The rows that are for one kind of node: a V of theirs is a name or an attribute."""
+    of = {ast.Name: (ast.Name, ast.Attribute)}
+    return [row for row in read_rows(ROWS) if kind in of.get(type(row[1]), (type(row[1]),))]
 
 
 def matches(pattern: Value, node: Value, found: dict[str, ast.AST], names: Sequence[str]) -> bool:
