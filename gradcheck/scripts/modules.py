@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from functools import partial, partialmethod
 from itertools import pairwise
-from math import cos, pi, prod
+from math import cos, isclose, pi
 from typing import ClassVar
 
 import numpy as np
@@ -311,32 +311,41 @@ class AdamW(Adam):
         super().step()
 
 
+def _anneal(lr: float, turn: int, start: float, T_max: int, eta_min: float = 0.0) -> float:  # noqa: N803 - PyTorch's name
+    here, before = (1 + cos(pi * k / T_max) for k in (turn, turn - 1))
+    if not before:
+        return lr + (start - eta_min) * here / 2
+    return eta_min + (lr - eta_min) * here / before
+
+
 RATES: Mapping[str, Callable[..., float]] = {
-    "StepLR": lambda lr, turn, step_size, gamma=0.1: lr * gamma ** (turn // step_size),
-    "MultiStepLR": lambda lr, turn, milestones, gamma=0.1: (
-        lr * gamma ** sum(turn >= each for each in milestones)
+    "StepLR": lambda lr, turn, start, step_size, gamma=0.1: lr * gamma ** (turn % step_size == 0),
+    "MultiStepLR": lambda lr, turn, start, milestones, gamma=0.1: (
+        lr * gamma ** list(milestones).count(turn)
     ),
-    "ExponentialLR": lambda lr, turn, gamma: lr * gamma**turn,
-    "LambdaLR": lambda lr, turn, lr_lambda: lr * lr_lambda(turn),
-    "MultiplicativeLR": lambda lr, turn, lr_lambda: lr * prod(map(lr_lambda, range(1, turn + 1))),
-    "CosineAnnealingLR": lambda lr, turn, T_max, eta_min=0.0: (  # noqa: N803 - PyTorch's name
-        eta_min + (lr - eta_min) * (1 + cos(pi * turn / T_max)) / 2
-    ),
+    "ExponentialLR": lambda lr, turn, start, gamma: lr * gamma,
+    "LambdaLR": lambda lr, turn, start, lr_lambda: start * lr_lambda(turn),
+    "MultiplicativeLR": lambda lr, turn, start, lr_lambda: lr * lr_lambda(turn),
+    "CosineAnnealingLR": _anneal,
 }
-"""The rate at each turn, from that at the start."""
+"""The rate of each turn, from that of the turn before and that at the start."""
 
 
 class Scheduler:
     """The rate of an optimizer, turn by turn, by one of the rules."""
 
     def __init__(self, rule: str, optimizer: Optimizer, *how: Value, **named: Value) -> None:
-        self.optimizer, self.turns, self.start = optimizer, -1, optimizer.lr
+        self.optimizer, self.turns = optimizer, 0
+        self.start = vars(optimizer).setdefault("initial_lr", optimizer.lr)
         self.rule, self.how, self.named = RATES[rule], how, named
-        self.step()
+        if rule == "LambdaLR":  # which has a rate for the start
+            self.turns = -1
+            self.step()
 
     def step(self) -> None:
         self.turns += 1
-        self.optimizer.lr = self.rule(self.start, self.turns, *self.how, **self.named)
+        given = self.optimizer.lr, self.turns, self.start
+        self.optimizer.lr = self.rule(*given, *self.how, **self.named)
 
     def get_last_lr(self) -> list[float]:
         return [self.optimizer.lr]
@@ -408,10 +417,12 @@ class Subset(Dataset):
 
 def split_randomly(dataset: Value, lengths: Sequence[float], generator: Value = None) -> Value:
     """`random_split(data, [80, 20])`: parts of so many rows, or of such shares."""
-    count = len(dataset)
-    sizes = [int(n * count) if isinstance(n, float) else n for n in lengths]
-    for k in range(count - sum(sizes)):
+    count, shares = len(dataset), isclose(sum(lengths), 1)
+    sizes = [int(n * count if shares else n) for n in lengths]
+    for k in range(shares * (count - sum(sizes))):
         sizes[k % len(sizes)] += 1
+    if sum(sizes) != count:
+        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     places = (generator or GENERATOR).rng.permutation(count).tolist()
     ends = np.cumsum([0, *sizes]).tolist()
     return [Subset(dataset, places[a:b]) for a, b in pairwise(ends)]
@@ -425,6 +436,7 @@ class DataLoader:
         dataset: Value,
         batch_size: int = 1,
         shuffle: bool = False,
+        sampler: Value = None,
         drop_last: bool = False,
         collate_fn: Value = None,
         generator: Value = None,
@@ -432,14 +444,15 @@ class DataLoader:
     ) -> None:
         self.dataset, self.batch_size = dataset, batch_size
         self.shuffle, self.drop_last = shuffle, drop_last
+        self.sampler = range(len(dataset)) if sampler is None else sampler
         self.collate_fn, self.generator = collate_fn or collate, generator
 
     def __len__(self) -> int:
-        count = len(self.dataset)
+        count = len(self.sampler)
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
     def __iter__(self) -> Iterator[Value]:
-        places = list(range(len(self.dataset)))
+        places = list(self.sampler)
         if self.shuffle:
             (self.generator or GENERATOR).rng.shuffle(places)
         for start in range(0, len(self) * self.batch_size, self.batch_size):

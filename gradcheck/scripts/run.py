@@ -325,20 +325,20 @@ def _run(codes: list[CodeType], names: Params, file: str) -> Ended | None:
 
 
 def _compile(file: Path) -> list[CodeType]:
-    name = str(file)
+    name, said = str(file), tuple[Value, ...]()
     try:
         text = file.read_text(encoding="utf-8-sig")
         if file.suffix == ".py":
             return [compile(text, name, "exec", dont_inherit=True)]
         return list(_compile_cells(name, json.loads(text)))
     except UnicodeDecodeError:
-        raise TextError([Complaint("not a text in UTF-8", "save it as one", name)]) from None
+        said = "not a text in UTF-8", "save it as one", name
     except SyntaxError as error:
-        words = f"not readable as Python: {error.msg}"
-        place = (name, error.lineno or 1, error.offset or 1)
-        raise TextError([Complaint(words, "write it as Python", *place)]) from None
+        place = name, error.lineno or 1, error.offset or 1
+        said = f"not readable as Python: {error.msg}", "write it as Python", *place
     except ValueError as error:
-        raise TextError([Complaint(str(error), "save it again", name)]) from None
+        said = str(error), "save it again", name
+    raise TextError([Complaint(*said)])
 
 
 def _parse_cell(lines: list[str], start: int, file: str) -> ast.Module:

@@ -20,7 +20,7 @@ from gradcheck.ops import TABLE
 from gradcheck.ops.arithmetic import COMPARISONS
 from gradcheck.ops.pytorch import find_pytorchs
 from gradcheck.ops.row import respell
-from gradcheck.ops.shapes import as_tuple, meshgrid
+from gradcheck.ops.shapes import Picked, as_tuple, meshgrid
 from gradcheck.values import FLOAT, Params, Routine, Value
 
 KINDS = {
@@ -206,10 +206,14 @@ def _box_answer(function: Routine) -> Routine:
 def _box_places(name: str) -> Routine:
     """`x.max(1)`, `x.sort()`: values, and their places as a tensor."""
 
+    def show(self: Picked) -> str:
+        return f"torch.return_types.{name}(\nvalues={self.values},\nindices={self.indices})"
+
+    kind = type(name, (Picked,), {"__repr__": show})
+
     def pick(x: Value, *args: Value, **named: Value) -> Value:
         found: Value = find_pytorchs(name)(x, *args, **named)  # type: ignore[misc]
-        several = isinstance(found, tuple)
-        return found._replace(indices=box(found.indices)) if several else found
+        return kind(found[0], box(found[1])) if isinstance(found, tuple) else found
 
     return pick
 

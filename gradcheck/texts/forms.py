@@ -413,7 +413,7 @@ def lengthen_run(here: RecordedRun) -> RecordedRun | None:
                 name: replace(e, shape=tuple(longer.get(n, n) for n in e.shape))
                 for name, e in drawn.items()
             }
-            other = replace(problem, inputs={**inputs, **sized}) if longer else problem
+            other = replace(problem, inputs={**inputs, **sized})
             run = record_run(other, draw_given_point(other) if longer else _move_beside(here))
             same = [n.op.name for n in run.tape.nodes] == [n.op.name for n in here.tape.nodes]
             if same and all(np.all(np.isfinite(g)) for g in compute_gradients(run).values()):

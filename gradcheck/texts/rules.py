@@ -203,14 +203,14 @@ CUTTING = ("relu", "maximum", "minimum")  # of which zero may be made
 
 
 @lru_cache(maxsize=512)
-def derive_closed(row: Op, exponent: Value, count: int) -> tuple[Value, tuple[Value, ...]]:
-    """The value by arguments u0, u1, ..., and its slopes, by the value y where that is shorter."""
+def derive_closed(row: Op, exponent: Value, count: int) -> tuple[Value, ...]:
+    """The value by arguments u0, u1, ..., then its slopes, by the value y where that is shorter."""
     if row.symbolic is None or isinstance(row.symbolic, Composed):
         raise NoText(f"no formula for the slope of {row.name}")
     symbols = [sympy.Symbol(f"u{i}", real=True) for i in range(count)]
     args: list[Value] = [symbols[0], exponent] if exponent is not None else list(symbols)
     form = sympy.sympify(row.symbolic(*args), strict=True)
-    return form, tuple(_shorten(form, sympy.diff(form, s)) for s in symbols)
+    return form, *(_shorten(form, sympy.diff(form, s)) for s in symbols)
 
 
 def _shorten(form: Value, slope: Value) -> Value:
@@ -220,7 +220,7 @@ def _shorten(form: Value, slope: Value) -> Value:
     return min((said, slope), key=lambda e: (e.count_ops(), not e.has(Y)))
 
 
-def _find_closed(row: Op, operands: tuple[Form, ...]) -> tuple[Value, tuple[Value, ...]]:
+def _find_closed(row: Op, operands: tuple[Form, ...]) -> tuple[Value, ...]:
     fixed = operands[1].expr if row.name == "power" and operands[1].expr.is_Rational else None
     return derive_closed(row, fixed, len(operands))
 
@@ -240,7 +240,7 @@ def _put_in(expr: Value, operands: tuple[Form, ...], y: Form | None = None) -> V
 def _slope(at: PullSite, row: Op, operands: tuple[Form, ...]) -> Form:
     if row.name in ONE_SIDED:
         return ONE_SIDED[row.name][at.i](at.y, *operands)
-    return Form(_put_in(_find_closed(row, operands)[1][at.i], operands, at.y))
+    return Form(_put_in(_find_closed(row, operands)[1 + at.i], operands, at.y))
 
 
 def _vanishes(at: PullSite, operands: tuple[Form, ...]) -> bool:

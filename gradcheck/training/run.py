@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from inspect import signature
 from types import SimpleNamespace
 from typing import TypeAlias
@@ -54,10 +55,10 @@ class LoopWords:
         self.written: list[tuple[Tensor, Array]] = []
         makers = {**MAKERS, **self.generator.makers()}
         self.table: dict[str, Routine] = {
-            **{name: self._wrap_maker(maker) for name, maker in makers.items()},
+            **{name: partial(self.make, maker) for name, maker in makers.items()},
             **make_fillers(self.generator),
             **STATELESS,
-            **{name: self._wrap_layer(make) for name, make in LAYERS.items()},
+            **{name: partial(self.build, layer) for name, layer in LAYERS.items()},
             "Sequential": Sequential,
             "SGD": _feed(SGD, _as_number),
             "Adam": _feed(Adam, _as_number),
@@ -114,27 +115,23 @@ class LoopWords:
             self.ledger.spend(1 + np.size(unwrap(value)) // CHUNK)
             self.recorded.setdefault(name, []).append(_copy(value))
 
-    def _wrap_maker(self, maker: Maker) -> Routine:
-        def make(*args: Numbers, requires_grad: bool = False, **named: Numbers) -> Numbers:
-            """`ones(3, requires_grad=True)`: a leaf, or a constant; integers stay an array."""
-            made = _feed(maker, unwrap)(*args, **named)
-            if requires_grad:
-                return self.leaf(made)
-            return tensor(made) if made.dtype.kind == "f" else made
+    def make(
+        self, maker: Maker, *args: Numbers, requires_grad: bool = False, **named: Numbers
+    ) -> Numbers:
+        """`ones(3, requires_grad=True)`: a leaf, or a constant; integers stay an array."""
+        made = _feed(maker, unwrap)(*args, **named)
+        if requires_grad:
+            return self.leaf(made)
+        return tensor(made) if made.dtype.kind == "f" else made
 
-        return make
-
-    def _wrap_layer(self, make: Routine) -> Routine:
-        def build(*args: Numbers, **named: Numbers) -> Numbers:
-            """A layer with parameters; of several that are drawn, each is drawn otherwise."""
-            if not {"seed", "weight"} & named.keys() and "seed" in signature(make).parameters:
-                named["seed"] = self.generator.seed_layer()
-            made = _feed(make, _as_number)(*args, **named)
-            for parameter in made.parameters():
-                self.ledger.enter(parameter)
-            return made
-
-        return build
+    def build(self, layer: Routine, *args: Numbers, **named: Numbers) -> Numbers:
+        """A layer with parameters; of several that are drawn, each is drawn otherwise."""
+        if not {"seed", "weight"} & named.keys() and "seed" in signature(layer).parameters:
+            named["seed"] = self.generator.seed_layer()
+        made = _feed(layer, _as_number)(*args, **named)
+        for parameter in made.parameters():
+            self.ledger.enter(parameter)
+        return made
 
 
 def _feed(make: Routine, say: Routine) -> Routine:
@@ -348,7 +345,7 @@ def _tell_arrays(problem: Problem, program: Program) -> Program:
     return replace(program, arrays=words.isdisjoint(LEARNING))
 
 
-def make_allowance(program: Program, share: int = 1, steps: int = STEPS) -> Budget:
+def make_allowance(program: Program, share: int, steps: int) -> Budget:
     """The budget of an answer, or a share of it; the longer its turns, the fewer it may take."""
     turns = (_count_once(n) for n in ast.walk(program.tree) if isinstance(n, TURNING))
     return Budget(
