@@ -5,11 +5,11 @@ import os
 import shutil
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache
 from itertools import combinations, groupby
 from pathlib import Path
 from statistics import correlation, fmean
@@ -20,7 +20,7 @@ from markupsafe import Markup
 from gradcheck.batch.ledger import FULL, NAME, Ledger
 from gradcheck.batch.pool import Pool
 from gradcheck.problem.draw import fill
-from gradcheck.report.gradebooks import format_points, write_cells
+from gradcheck.report.gradebooks import write_cells
 from gradcheck.report.judgements import merge_lines, restrict
 
 OFTEN = 5  # wrong answers that are shown of each problem
@@ -45,32 +45,22 @@ class Answered:
     lines: Sequence[Line]
 
     @cached_property
-    def score(self) -> float:
-        return sum((line["score"] for line in self.lines), 0.0)
-
-    @cached_property
-    def verdicts(self) -> Sequence[str]:
-        return [line["verdict"] for line in self.lines]
+    def texts(self) -> Sequence[str]:
+        """The lines as JSON."""
+        return list(map(json.dumps, self.lines))
 
 
 @dataclass(frozen=True)
 class Student:
-    """A student, what people call them, and the judgement of every part, problem by problem."""
+    """A student, what people call them, and what is told of every part, problem by problem."""
 
     name: str
     called: str
     answered: Sequence[Answered]
 
     @property
-    def lines(self) -> Iterator[dict[str, Any]]:
-        """All that there is to tell."""
-        for each in self.answered:
-            yield from ({"student": self.name, **line} for line in each.lines)
-
-    @property
-    def points(self) -> dict[str, float]:
-        """The points by problem."""
-        return {each.problem: each.score for each in self.answered}
+    def lines(self) -> list[Line]:
+        return [line for each in self.answered for line in each.lines]
 
 
 def read_students(
@@ -78,40 +68,34 @@ def read_students(
 ) -> Iterator[Student]:
     """Every student (or those `between` two names) in that order, or as they were read."""
     parts = [(id, part["name"]) for id, p in ledger.problems().items() for part in p["parts"]]
-    place = {both: k for k, both in enumerate(parts)}
+    place, feedback = {both: k for k, both in enumerate(parts)}, ledger.feedback()
     sql = (
-        "SELECT student, called, a.problem, a.part, line, kept, points, note"
-        " FROM answers a JOIN questions ON number = question JOIN students ON name = student"
-        " LEFT JOIN marks USING (student, problem, part)"
-        f" WHERE line IS NOT NULL {'AND student BETWEEN ? AND ?' if between else ''}"
+        "SELECT student, called, problem, part, line, verdict, score, kept, note FROM standing"
+        f" {'WHERE student BETWEEN ? AND ?' if between else ''}"
         f" ORDER BY {'place' if as_read else 'student'}"
     )
     with closing(ledger.db.cursor()) as rows:
         rows.execute(sql, between or ())
         for (name, called), group in groupby(rows, key=lambda row: row[:2]):
-            own = sorted((r[2:] for r in group if r[2:4] in place), key=lambda r: place[r[:2]])
+            own = sorted((r[2:] for r in group), key=lambda r: place[r[:2]])
             problems = groupby(own, key=lambda row: row[0])
-            yield Student(name, called, [_read(id, tuple(rows)) for id, rows in problems])
+            yield Student(name, called, [_read(id, tuple(rows), feedback) for id, rows in problems])
 
 
 @lru_cache(maxsize=2_000)
-def _read(id: str, rows: Sequence[tuple[Any, ...]]) -> Answered:
+def _read(id: str, rows: Sequence[tuple[Any, ...]], feedback: str) -> Answered:
     """The lines of a problem read together: what being late has lost, what a person has given."""
     lines = merge_lines([json.loads(text) for _, _, text, *_ in rows])
-    return Answered(
-        id, [_apply_share(line, *row[3:]) for line, row in zip(lines, rows, strict=True)]
-    )
+    told = (_apply_share(line, *row[3:]) for line, row in zip(lines, rows, strict=True))
+    return Answered(id, [restrict(line, feedback) for line in told])
 
 
-def _apply_share(line: Line, kept: float, points: float | None, note: str | None) -> Line:
-    if kept == 1.0 and points is None:
+def _apply_share(line: Line, verdict: str, score: float, kept: float, note: str | None) -> Line:
+    if kept == 1.0 and note is None:
         return line
-    verdict, score, tag = line["verdict"], line["score"] * kept, "late"
-    words = f"handed in late: {1 - kept:.0%} of the points are lost"
-    if points is not None:
-        score, tag, words = points, "marked", f"{BY_HAND} {note}"
-        if verdict == "needs-review":
-            verdict = "right" if points >= line["points"] else "wrong"
+    tag, words = "late", f"handed in late: {1 - kept:.0%} of the points are lost"
+    if note is not None:
+        tag, words = "marked", f"{BY_HAND} {note}"
     said = {"tags": [*(line["tags"] or ()), tag], "remarks": [*(line["remarks"] or ()), words]}
     return {**line, "verdict": verdict, "score": score, **said}
 
@@ -235,31 +219,8 @@ class ClassFacts:
         return sum((p.mistakes for p in self.problems.values()), Counter())
 
 
-# Of each student the name, what people call them, the points by problem (of those that they were
-# asked), and how many answers a person has to decide; and of each problem how often a verdict was
-# given, how often a number was drawn, and the points that were got with it. It is JSON.
-Tally = tuple[list[tuple[str, str, list[float | None], int]], Sequence[Mapping[str, Any]]]
-
-
-def tally_students(students: Iterable[Student], problems: Sequence[str]) -> Tally:
-    """What is counted of students."""
-    rows = []
-    sums: list[dict[str, Any]] = [{id: Counter() for id in problems} for _ in range(3)]
-    verdicts, drawn, got = sums
-    for student in students:
-        own, review = student.points, 0
-        for each in student.answered:
-            verdicts[each.problem].update(each.verdicts)
-            review += each.verdicts.count("needs-review")
-            for name, value in (each.lines[0].get("variant") or {}).items():
-                drawn[each.problem][f"{name} = {value}"] += 1
-                got[each.problem][f"{name} = {value}"] += each.score
-        rows.append((student.name, student.called, [own.get(id) for id in problems], review))
-    return rows, sums
-
-
-def collect_facts(ledger: Ledger, tallies: Iterable[Tally] = ()) -> ClassFacts:
-    """Everything that is told of a class; of its students read from the ledger, or counted so."""
+def collect_facts(ledger: Ledger) -> ClassFacts:
+    """Everything that is told of a class."""
     problems = {
         id: ProblemFacts(
             id,
@@ -270,18 +231,27 @@ def collect_facts(ledger: Ledger, tallies: Iterable[Tally] = ()) -> ClassFacts:
         for id, each in ledger.problems().items()
     }
     found = ClassFacts(problems, ledger.fact("anonymous") == "yes")
-    for rows, sums in tallies or [tally_students(read_students(ledger), list(problems))]:
-        for name, called, own, review in rows:
-            total = sum(points for points in own if points is not None)
-            found.points.append(array("d", [points or 0.0 for points in own]))
-            found.totals.append((name, called, total, review))
-            for asked, points in zip(problems.values(), own, strict=True):
-                if points is not None:
-                    asked.here.append(points)
-                    asked.elsewhere.append(round(total - points, 9))
-        for id, asked in problems.items():
-            for known, more in zip((asked.verdicts, asked.drawn, asked.got), sums, strict=True):
-                known.update(more[id])
+    sql = (
+        "SELECT student, called, problem, SUM(score), GROUP_CONCAT(verdict),"
+        " MIN(IIF(INSTR(line, '\"variant\": null'), NULL, JSON_EXTRACT(line, '$.variant')))"
+        " FROM standing GROUP BY student, problem ORDER BY student"
+    )
+    for (name, called), rows in groupby(ledger.db.execute(sql), key=lambda row: row[:2]):
+        own, review = dict.fromkeys(problems, 0.0), 0
+        known = [(problems[id], *counted) for _, _, id, *counted in rows]
+        for asked, points, verdicts, drawn in known:
+            own[asked.id] = points
+            asked.verdicts.update(verdicts.split(","))
+            review += verdicts.count("needs-review")
+            for number in (f"{name} = {v}" for name, v in json.loads(drawn or "{}").items()):
+                asked.drawn[number] += 1
+                asked.got[number] += points
+        total = sum(own.values())
+        for asked, points, *_ in known:
+            asked.here.append(points)
+            asked.elsewhere.append(round(total - points, 9))
+        found.points.append(array("d", own.values()))
+        found.totals.append((name, called, total, review))
     _gather_answers(found, ledger)
     return found
 
@@ -316,16 +286,10 @@ def _gather_answers(found: ClassFacts, ledger: Ledger) -> None:
 # -- files -----------------------------------------------------------------------------------------
 
 
-def dump_lines(student: Student, feedback: str) -> Iterator[str]:
+def dump_lines(student: Student) -> Iterator[str]:
     """The lines of `--json`, in the order of problems and parts."""
     begin = f'{{"student": {json.dumps(student.name)}, '
-    return (f"{begin}{text[1:]}" for each in student.answered for text in _dump(each, feedback))
-
-
-@lru_cache(maxsize=SECTIONS // 4)
-def _dump(answered: Answered, feedback: str) -> Sequence[str]:
-    """Its lines without the student."""
-    return [json.dumps(restrict(line, feedback)) for line in answered.lines]
+    return (f"{begin}{text[1:]}" for each in student.answered for text in each.texts)
 
 
 def list_grades(facts: ClassFacts) -> Iterator[list[str | float]]:
@@ -339,9 +303,7 @@ def write_grades(facts: ClassFacts, path: Path) -> None:
     """`grades.csv`."""
     with replace_file(path) as file:
         for row in list_grades(facts):
-            named = sum(isinstance(each, str) for each in row)
-            written = [each if isinstance(each, str) else format_points(each) for each in row]
-            file.write(f"{write_cells(written, texts=named)}\r\n")
+            file.write(f"{write_cells(row)}\r\n")
 
 
 def write_results(ledger: Ledger, out: Path, printers: Pool | None = None) -> ClassFacts:
@@ -356,12 +318,13 @@ def write_results(ledger: Ledger, out: Path, printers: Pool | None = None) -> Cl
     groups = [(names[k], names[k : k + GROUP][-1]) for k in range(0, len(names), GROUP)]
     kept = (out / NAME).exists()
     with replace_file(out / "results.jsonl") if kept else nullcontext() as results:
-        if printers is None:
-            tallies = (_write_students(ledger, folder, results, group) for group in groups)
-        else:
-            submit = partial(printers.submit, _write_group, ledger.path, folder, kept)
-            tallies = (_receive(each, results) for each in [submit(group) for group in groups])
-        facts = collect_facts(ledger, tallies)
+        given = ledger.path, folder, kept
+        asked = [printers.submit(_write_group, *given, each) for each in groups if printers]
+        facts = collect_facts(ledger)
+        for future in asked:
+            _receive(future, results)
+        for group in () if printers else groups:
+            _write_students(ledger, folder, results, group)
     if kept:
         write_grades(facts, out / "grades.csv")
     written = {name_page(name) for name, *_ in facts.totals}
@@ -373,17 +336,15 @@ def write_results(ledger: Ledger, out: Path, printers: Pool | None = None) -> Cl
     return facts
 
 
-def _receive(asked: "Future[Any]", results: IO[str] | None) -> Tally:
-    """What another process tells of a group, whose lines it has left in a file."""
-    tally: Tally
-    failed, lines, tally = asked.result()
+def _receive(asked: "Future[Any]", results: IO[str] | None) -> None:
+    """Wait for another process to write a group, whose lines it leaves in a file."""
+    failed, lines = asked.result()
     if failed:
         raise OSError(*failed)
     if results:
         with Path(lines).open(encoding="utf-8") as file:
             shutil.copyfileobj(file, results)
         Path(lines).unlink()
-    return tally
 
 
 def _write_group(path: Path, folder: Path, with_lines: bool, between: tuple[str, str]) -> Any:
@@ -393,9 +354,10 @@ def _write_group(path: Path, folder: Path, with_lines: bool, between: tuple[str,
     lines = folder / f".{name_page(between[0])}.lines.new"
     try:
         with lines.open("w", encoding="utf-8") if with_lines else nullcontext() as file:
-            return (), str(lines), _write_students(_open_beside(path), folder, file, between)
+            _write_students(_open_beside(path), folder, file, between)
     except OSError as error:
-        return (error.errno, error.strerror, str(error.filename)), "", []
+        return (error.errno, error.strerror, str(error.filename)), ""
+    return (), str(lines)
 
 
 def prepare_pages(about: Mapping[str, Mapping[str, Any]], feedback: str) -> None:
@@ -417,19 +379,17 @@ def _open_beside(path: Path) -> Ledger:
 
 def _write_students(
     ledger: Ledger, folder: Path, results: IO[str] | None, between: tuple[str, str]
-) -> Tally:
+) -> None:
     from gradcheck.report.pages import name_page, render_student  # noqa: PLC0415
 
     worth, title, section = _collect_page_facts(ledger)
-    feedback, students = ledger.feedback(), list(read_students(ledger, between=between))
-    for student in students:
+    for student in read_students(ledger, between=between):
         sections = [section(each) for each in student.answered]
         possible = sum(worth[each.problem] for each in student.answered)
         page = render_student(student, title, sections, possible)
         update_file(folder / name_page(student.name), page)
         if results:
-            results.writelines(f"{line}\n" for line in dump_lines(student, feedback))
-    return tally_students(students, list(worth))
+            results.writelines(f"{line}\n" for line in dump_lines(student))
 
 
 @lru_cache(maxsize=1)
@@ -445,7 +405,7 @@ def _collect_page_facts(
     @lru_cache(maxsize=SECTIONS)
     def section(answered: Answered) -> Markup:
         own = about[answered.problem]
-        lines = [restrict(line, feedback) for line in answered.lines]
+        lines = answered.lines
         wrong = feedback == FULL and any(line["verdict"] != "right" for line in lines)
         solution = solve_again(own, lines[0].get("variant") or {}) if wrong else None
         return render_problem(answered.problem, own, lines, solution)

@@ -84,6 +84,17 @@ CREATE TABLE before (
 ) WITHOUT ROWID;
 CREATE TABLE notices (number INTEGER PRIMARY KEY, grave INTEGER NOT NULL, text TEXT NOT NULL);
 """
+# Every judged answer to what is asked, with what being late has lost and a person has given.
+STANDING = """
+CREATE TEMP VIEW standing AS
+SELECT student, called, place, a.problem AS problem, a.part AS part, line, kept, note,
+    COALESCE(m.points, score * kept) AS score,
+    CASE WHEN m.points IS NULL OR verdict != 'needs-review' THEN verdict
+         WHEN m.points >= JSON_EXTRACT(line, '$.points') THEN 'right' ELSE 'wrong' END AS verdict
+FROM answers a JOIN questions ON number = question JOIN students ON name = student
+LEFT JOIN marks m USING (student, problem, part) WHERE line IS NOT NULL AND (a.problem, a.part) IN
+    (SELECT problems.id, JSON_EXTRACT(value, '$.name') FROM problems, JSON_EACH(about, '$.parts'))
+"""
 ASK = (
     "INSERT OR IGNORE INTO questions (hash, problem, part, answer, fingerprint)"
     " VALUES (?, ?, ?, ?, ?)"
@@ -167,6 +178,7 @@ class Ledger:
             cure = "grade with that, or elsewhere"
             words = f"{which} version of gradcheck has written it - {cure}"
             raise Unusable(f"{self.path}: {words}")
+        self.db.execute(STANDING)
         # Counted once: to count them for each student would take the square of their number.
         sql = "SELECT COALESCE(MAX(place) + 1, 0) FROM students"
         self.places = count(self.db.execute(sql).fetchone()[0])

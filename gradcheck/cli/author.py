@@ -192,7 +192,7 @@ def _write_sheets(title: str, sheets: Sequence[Sheet], out: Path) -> None:
         update_file(path.with_suffix(".md"), write_sheet(title, sheet))
         for problem in sheet.problems:
             numbers = problem.variant.items()
-            rows += [write_cells([sheet.name, problem.id, n, str(v)], texts=3) for n, v in numbers]
+            rows += [f'{write_cells([sheet.name, problem.id, n])},"{v}"' for n, v in numbers]
     update_file(out / ALL, render_sheets(title, sheets))
     update_file(out / TABLE, "".join(f"{row}\r\n" for row in rows))
 

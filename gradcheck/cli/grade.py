@@ -56,7 +56,7 @@ from gradcheck.problem import ProblemSet
 from gradcheck.problem.draw import list_spellings
 from gradcheck.report import gradebooks
 from gradcheck.report.figures import escape_controls
-from gradcheck.report.judgements import STYLES, VERDICTS, restrict
+from gradcheck.report.judgements import STYLES, VERDICTS
 from gradcheck.report.tables import TextTable
 
 GAP = 3  # blanks between columns of numbers
@@ -113,10 +113,10 @@ def grade(problems: Path, answers: tuple[Path, ...], **said: Any) -> None:
         facts = _grade_class(read, answers, asked, ledger, nursery)
         if asked.as_json:
             for student in read_students(ledger, as_read=asked.directory is None):
-                for line in dump_lines(student, asked.feedback):
+                for line in dump_lines(student):
                     print(line)
         else:
-            _show(ledger, facts, asked.directory, asked.feedback)
+            _show(ledger, facts, asked.directory)
         if asked.diff:
             _show_changes(changes(ledger), open_screen(stderr=asked.as_json))
         sys.exit(_find_code(ledger, facts, asked.fail_under))
@@ -234,11 +234,11 @@ def _notice(err: Console, words: str) -> None:
     err.print(Text(escape_controls(words)), style="yellow", soft_wrap=True)
 
 
-def _show(ledger: Ledger, facts: ClassFacts, directory: Path | None, feedback: str) -> None:
+def _show(ledger: Ledger, facts: ClassFacts, directory: Path | None) -> None:
     """The answers and tables; of a batch that is kept the tables."""
     out = open_screen()
     if directory is None:
-        _show_answers(ledger, out, feedback)
+        _show_answers(ledger, out)
     if not facts.totals:
         out.print("nobody was graded: no answers could be read")
     elif directory is None or len(facts.totals) <= MANY:
@@ -303,11 +303,11 @@ def _show_changes(found: Iterable[Change], out: Console) -> None:
     out.print(f"\n{f'{changed:,}' if changed else 'no'} {has} changed{again}")
 
 
-def _show_answers(ledger: Ledger, out: Console, feedback: str) -> None:
+def _show_answers(ledger: Ledger, out: Console) -> None:
     """Every answer: its verdict, and unless it is missing what was understood and found."""
     about = ledger.problems()
     for student in read_students(ledger, as_read=True):
-        for line in (restrict(each, feedback) for each in student.lines):
+        for line in student.lines:
             verdict, tags = line["verdict"], line["tags"]
             place = f"{escape_controls(student.name)}  {line['problem']}.{line['part']}  "
             head = Text.assemble((place, "bold"), (verdict, f"bold {STYLES[verdict]}"))
@@ -337,9 +337,8 @@ def _write_gradescope(ledger: Ledger, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     sources = {id: about["program"] for id, about in ledger.problems().items()}
     for student in read_students(ledger):
-        lines = [restrict(line, ledger.feedback()) for line in student.lines]
         with replace_file(out / Path(name_page(student.name)).with_suffix(".json").name) as file:
-            file.write(gradebooks.write_gradescope(lines, sources))
+            file.write(gradebooks.write_gradescope(student.lines, sources))
 
 
 def _fill_in(  # noqa: PLR0917 - the options
@@ -349,9 +348,7 @@ def _fill_in(  # noqa: PLR0917 - the options
 
     def feedback(student: str) -> str:
         (found,) = read_students(ledger, between=(student, student))
-        return gradebooks.write_comments(
-            [restrict(line, ledger.feedback()) for line in found.lines]
-        )
+        return gradebooks.write_comments(found.lines)
 
     facts = collect_facts(ledger)
     points = {name: got for name, _, got, _ in facts.totals}

@@ -61,11 +61,10 @@ class FilledExport:
     notices: tuple[str, ...]
 
 
-def write_cells(row: Sequence[str], *, texts: int | None = None) -> str:
-    """A row, every cell in quotes; the first `texts` cells (all, if None) are strangers' texts."""
-    count = len(row) if texts is None else texts
-    safe = [*map(disarm_formula, row[:count]), *row[count:]]
-    return ",".join('"{}"'.format(cell.replace('"', '""')) for cell in safe)
+def write_cells(row: Sequence[str | float]) -> str:
+    """A row, every cell in quotes; no text is a formula to a spreadsheet."""
+    cells = (disarm_formula(c) if isinstance(c, str) else format_points(c) for c in row)
+    return ",".join('"{}"'.format(cell.replace('"', '""')) for cell in cells)
 
 
 def disarm_formula(text: str) -> str:
@@ -104,14 +103,14 @@ def fill(  # noqa: PLR0917 - an export, and what goes into it
 
 def write_gradebook(platform: str, title: str, points: Mapping[str, float], possible: float) -> str:
     """A gradebook without an export: one that the platform can match by the students' names."""
-    most = format_points(possible)
+    rows: list[list[str | float]]
     if platform == "canvas":
         rows = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", title]]
-        rows += [["Points Possible", "", "", "", "", most]]
-        rows += [["", "", "", name, "", format_points(got)] for name, got in points.items()]
+        rows += [["Points Possible", "", "", "", "", possible]]
+        rows += [["", "", "", name, "", got] for name, got in points.items()]
     else:
         rows = [["Email address", "Grade", "Maximum Grade"]]
-        rows += [[name, format_points(got), most] for name, got in points.items()]
+        rows += [[name, got, possible] for name, got in points.items()]
     return "".join(f"{write_cells(row)}\r\n" for row in rows)
 
 

@@ -84,7 +84,7 @@ def _write(macro: str, *told: Any, template: str = "section.html") -> Markup:
 
 def render_student(student: Any, title: str, sections: Sequence[Markup], possible: float) -> str:
     """The page of one student, of so many points that were possible."""
-    score = sum(student.points.values())
+    score = sum(line["score"] for line in student.lines)
     return make_environment().get_template("student.html").render(
         student=student.name, called=student.called, title=title, sections=sections,
         score=score, possible=possible,
