@@ -416,7 +416,7 @@ def lock_directory(directory: Path) -> Iterator[None]:
 def fingerprint(problem: Problem) -> str:
     """A hash of all that the judge knows of a problem, and of gradcheck's version."""
     known = {f.name: getattr(problem, f.name) for f in fields(problem) if f.name not in WORDS}
-    text = json.dumps([_read_version(), _strip_value(known)], sort_keys=True)
+    text = json.dumps([_read_version(), known], sort_keys=True, default=_strip_value)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -460,20 +460,16 @@ def _untag(value: Any) -> Any:
 
 
 def _strip_value(value: Any) -> Any:
-    """Any part of a problem as JSON: programs by their text, exact numbers as fractions."""
+    """What JSON has no word for: programs by their text, exact numbers as fractions."""
     if isinstance(value, Program):
         return [value.source, ast.dump(value.tree)]
-    if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _strip_value(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _strip_value(entry) for key, entry in value.items()}
+    if is_dataclass(value):
+        return {f.name: getattr(value, f.name) for f in fields(value)}
     if isinstance(value, np.ndarray):
-        return [list(value.shape), [str(entry) for entry in value.flat]]
-    if isinstance(value, list | tuple):
-        return [_strip_value(entry) for entry in value]
+        return [value.shape, list(map(str, value.flat))]
     if isinstance(value, set | frozenset):
-        return sorted(str(entry) for entry in value)
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
+        return sorted(map(str, value))
+    return dict(value) if isinstance(value, Mapping) else str(value)
 
 
 def _read_version() -> str:

@@ -254,21 +254,15 @@ class _Process:
             if before:
                 time.sleep(NAP)
             if before == "begun" and self.limits:
-                self._wait(max(WAITING, self.limits.seconds * BUSIER))
+                most = max(WAITING, self.limits.seconds * BUSIER)
+                if not (self._comes(most) or self._comes(LOOK)):  # what was stopped has not worked
+                    raise TimeoutError
             came = os.read(self.pipe.fileno(), BULK) if FORKS else self.pipe.recv_bytes()
             if not came:
                 raise EOFError
             *lines, self.rest = (self.rest + came).split(b"\n")
             self.heard.extend(json.loads(f"[{b','.join(lines).decode()}]"))
         return self.heard.popleft()
-
-    def _wait(self, most: float) -> None:
-        """Wait for a message; TimeoutError if there is none in time.
-
-        After the time there is another look: a process that was stopped has not worked.
-        """
-        if not (self._comes(most) or self._comes(LOOK)):
-            raise TimeoutError
 
     def _comes(self, seconds: float) -> bool:
         """Whether there is a message, or the end, in so many seconds."""

@@ -2,9 +2,9 @@
 
 import os
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gradcheck.batch.collect import Collector, Rules
@@ -15,6 +15,7 @@ from gradcheck.batch.submissions import Read
 from gradcheck.batch.work import (
     Answer,
     Asking,
+    Course,
     find_problem,
     judge_chunk,
     leave_answer,
@@ -22,7 +23,7 @@ from gradcheck.batch.work import (
 )
 from gradcheck.errors import OURS
 from gradcheck.grading.key import draw_for
-from gradcheck.problem import Problem, ProblemSet
+from gradcheck.problem import ProblemSet
 from gradcheck.problem.draw import Draw, with_draw
 
 BUDGET = 60.0  # seconds of computing for what one student alone has answered
@@ -52,64 +53,40 @@ class Progress:
     verdicts: Mapping[str, int]
 
 
-@dataclass
 class Batch:
-    """The problems of some sets, as they are graded; `whys` say of each why it cannot be.
+    """The problems of some sets, as they are graded; `doubts` say of others why they are not.
 
     `askings` are what is asked, by the fingerprint of a problem, or of a student's variant of it.
     """
 
-    ledger: Ledger
-    executor: Pool | Cluster
-    askings: dict[str, Asking] = field(default_factory=dict)
-    problems: dict[str, Problem] = field(default_factory=dict)
-    whys: dict[str, str] = field(default_factory=dict)  # empty of what is ready
-    twice: list[str] = field(default_factory=list)
-    sources: dict[str, Asking] = field(default_factory=dict)
-    prints: dict[tuple[str, Draw], str] = field(default_factory=dict)
-    late: dict[str, float | str] = field(default_factory=dict)
-    asked: dict[str, Future[str]] = field(default_factory=dict)
+    def __init__(self, ledger: Ledger, executor: Pool | Cluster) -> None:
+        self.ledger, self.executor = ledger, executor
+        self.askings: dict[str, Asking] = {}
+        self.prints: dict[tuple[str, Draw], str] = {}
 
     def prepare(self, sets: Sequence[ProblemSet], only: Sequence[str] = ()) -> None:
-        """Have the workers prepare every problem of the sets, or only some; wait for a good one."""
-        for whole, problem in [(each, problem) for each in sets for problem in each.problems]:
-            if problem.id in self.problems:
-                self.twice.append(problem.id)
-            elif not only or problem.id in only:
-                self.problems[problem.id] = problem
-                self.sources[problem.id] = Asking(whole.text, whole.file, problem.id)
-                if whole.late is not None:
-                    self.late[problem.id] = whole.late
-        for id in list(self.problems):
-            why = self.ledger.fact(f"doubt {self.fingerprint_for(id)}", UNKNOWN)
-            if why == UNKNOWN:
-                asking = self.askings[self.fingerprint_for(id)]
-                self.asked[id] = self.executor.submit(prepare_here, asking, turn=asking)
-            else:
-                self._note_doubt(id, why)
-        while self.asked and len(self.asked) == len(self.problems):  # nothing to grade, so far
-            self._hear_of(next(iter(self.asked)))
-
-    @property
-    def doubts(self) -> dict[str, str]:
-        """Why some problems are not graded, in the order of the sets."""
-        known = {id: self.whys[id] for id in self.sources if self.whys.get(id)}
-        return known | {id: f"{id}: the id is used in two files" for id in self.twice}
-
-    def _hear_of(self, id: str) -> bool:
-        """Wait for a problem to be prepared; whether it is in doubt."""
-        future = self.asked.pop(id)
-        error = future.exception()  # whatever a worker died of
-        why = f"{id}: {OURS}: {type(error).__name__}: {error}" if error else future.result()
-        if OURS not in why:  # which is mended in a later version, or was the machine's
-            self.ledger.know(f"doubt {self.fingerprint_for(id)}", why)
-        return self._note_doubt(id, why)
-
-    def _note_doubt(self, id: str, why: str) -> bool:
-        self.whys[id] = why
-        if why:
-            del self.problems[id]
-        return bool(why)
+        """Have the workers prepare every problem of the sets, or only some."""
+        self.course = Course.of(sets)
+        self.problems = {
+            id: problem for id, problem in self.course.problems.items() if not only or id in only
+        }
+        asked: dict[str, Future[str]] = {}
+        whys = {}
+        for id in self.problems:
+            mark = self.fingerprint_for(id)
+            whys[id] = self.ledger.fact(f"doubt {mark}", UNKNOWN)
+            if whys[id] == UNKNOWN:
+                asking = self.askings[mark]
+                asked[id] = self.executor.submit(prepare_here, asking, turn=asking)
+        for id, future in asked.items():
+            error = future.exception()  # whatever a worker died of
+            why = f"{id}: {OURS}: {type(error).__name__}: {error}" if error else future.result()
+            if OURS not in why:  # which is mended in a later version, or was the machine's
+                self.ledger.know(f"doubt {self.fingerprint_for(id)}", why)
+            whys[id] = why
+        self.problems = {id: each for id, each in self.problems.items() if not whys[id]}
+        self.doubts = {id: why for id, why in whys.items() if why}
+        self.doubts |= {id: f"{id}: the id is used in two files" for id in self.course.twice}
 
     def fingerprint_for(self, id: str, student: str = "") -> str:
         """The fingerprint of what a student is asked: the problem, or a variant of it."""
@@ -117,21 +94,15 @@ class Batch:
         if (id, drawn) not in self.prints:
             found = fingerprint(with_draw(self.problems[id], drawn))
             self.prints[id, drawn] = found
-            self.askings[found] = replace(self.sources[id], draw=drawn)
+            self.askings[found] = replace(self.course.askings[id], draw=drawn)
         return self.prints[id, drawn]
 
-    def collect(self, read: Callable[[], Iterable[Read]], roster: Roster, rules: Rules) -> None:
-        """Put who answered what into the ledger, while workers prepare what they have not yet.
-
-        Where one of those problems turns out to be in doubt, all is read again without it.
-        """
-        rules = replace(rules, late=self.late)
-        doubtful = True
-        while doubtful:
-            known = self.ledger, self.problems, self.fingerprint_for, self.doubts
-            Collector(*known, roster, rules).collect(read())
-            heard = [self._hear_of(id) for id in list(self.asked)]
-            doubtful = any(heard)
+    def collect(self, read: Iterable[Read], roster: Roster, rules: Rules) -> None:
+        """Put who answered what into the ledger."""
+        late = {p.id: each.late for each, own in self.course.sets for p in own}
+        rules = replace(rules, late={id: lost for id, lost in late.items() if lost is not None})
+        known = self.ledger, self.problems, self.fingerprint_for, self.doubts
+        Collector(*known, roster, rules).collect(read)
 
     def judge(self) -> Iterator[Progress]:
         """Judge what has no judgement yet; the ledger is complete when this ends."""

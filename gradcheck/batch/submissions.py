@@ -239,15 +239,14 @@ def _read_document(
     student = value.get("student", "")
     if student is None or isinstance(student, dict | list):
         raise GradcheckError(f"{file.name}: `student:` holds no name - write one, as text")
-    answers = {
-        _write_name(problem): {_write_name(part): answer for part, answer in given.items()}
-        if isinstance(given, dict)
-        else {"": given}  # the only part: found later
+    answers = {  # of no part: the only one, found later
+        problem: given if isinstance(given, dict) else {"": given}
         for problem, given in value["answers"].items()
     }
     if sum(map(len, answers.values())) > MOST:
         raise GradcheckError(f"{file.name}: more than {MOST} answers - split the file")
-    return _write_name(student) if "student" in value else None, answers
+    written = student.written if isinstance(student, WrittenFloat) else str(student)
+    return written if "student" in value else None, answers
 
 
 class _Typed(HTMLParser):
@@ -294,10 +293,6 @@ def _read_typed(text: str, asked: Collection[str]) -> Iterator[tuple[str, Any]]:
                 continue
         if said:
             yield name, said
-
-
-def _write_name(name: Any) -> str:
-    return name.written if isinstance(name, WrittenFloat) else str(name)
 
 
 def _read_cells(file: File, asked: Collection[str]) -> list[tuple[str, Any]]:
@@ -541,16 +536,18 @@ def _list_members(path: Path, others: list[str]) -> Iterator[File | Notice]:
                     wanted.append(info)
                 else:
                     others.append(info.filename)
-            total = sum(info.file_size for info in wanted)
-            if len(wanted) > MEMBERS:
-                why = f"{len(wanted):,} files in one archive, at most {MEMBERS:,} are read"
-                yield Notice(f"{path}: {why} - split it")
-            elif total > EXPANDED:
-                why = f"{total:,} bytes when unpacked, at most {EXPANDED:,} are read"
-                yield Notice(f"{path}: {why} - split it")
-            else:
-                for info in sorted(wanted, key=lambda info: info.filename):
-                    yield _open_member(path, archive, info)
+            size = sum(info.file_size for info in wanted)
+            limits = (
+                (len(wanted), "files in one archive", MEMBERS),
+                (size, "bytes when unpacked", EXPANDED),
+            )
+            for found, what, most in limits:
+                if found > most:
+                    words = f"{found:,} {what}, at most {most:,} are read"
+                    yield Notice(f"{path}: {words} - split it")
+                    return
+            for info in sorted(wanted, key=lambda info: info.filename):
+                yield _open_member(path, archive, info)
     except BROKEN as error:
         yield Notice(f"{path}: not readable as a zip archive: {error}")
 

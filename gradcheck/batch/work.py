@@ -1,7 +1,7 @@
 """What a worker does: prepare a problem once, and judge answers to it; texts in, texts out."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -15,7 +15,7 @@ from gradcheck.grading.key import Key, NoKey, make_key
 from gradcheck.grading.marking import mark, take_alone
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.problem import Problem, ProblemSet, load_text
-from gradcheck.problem.draw import Draw, with_draw
+from gradcheck.problem.draw import Draw, draw_of, with_draw
 from gradcheck.report.judgements import make_line
 
 TOO_LARGE = "judging this answer takes more memory than an answer may"
@@ -34,6 +34,42 @@ class Asking:
     file: str
     problem: str
     draw: Draw = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """Sets with their problems, each id once; `twice` are ids that a later file uses again."""
+
+    sets: Sequence[tuple[ProblemSet, Sequence[Problem]]]
+    problems: Mapping[str, Problem]
+    askings: Mapping[str, Asking]
+    twice: Sequence[str]
+
+    @classmethod
+    def of(cls, sets: Sequence[ProblemSet]) -> "Course":
+        """The first problem of an id counts."""
+        problems: dict[str, Problem] = {}
+        askings: dict[str, Asking] = {}
+        found, twice = [], []
+        for each in sets:
+            twice += [p.id for p in each.problems if p.id in problems]
+            own = [p for p in each.problems if p.id not in problems]
+            problems |= {p.id: p for p in own}
+            askings |= {p.id: Asking(each.text, each.file, p.id) for p in own}
+            found.append((each, own))
+        return cls(found, problems, askings, twice)
+
+    def asking(self, problem: Problem) -> Asking:
+        """How workers are told of a problem, or of a variant of it."""
+        return replace(self.askings[problem.id], draw=draw_of(problem))
+
+    def beside(self, id: str) -> tuple[Problem | None, Problem | None]:
+        """The problems before and after one in its set."""
+        for _, own in self.sets:
+            for before, each, after in zip([None, *own], own, [*own[1:], None], strict=False):
+                if each.id == id:
+                    return before, after
+        return None, None
 
 
 Answer = tuple[int, str, str]  # its number, the part, and the answer as `packed`

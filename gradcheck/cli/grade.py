@@ -35,7 +35,7 @@ from gradcheck.batch.ledger import NAME, Ledger, Unusable, describe_trouble, loc
 from gradcheck.batch.pool import OPEN, Cluster, Limits, Nursery, Pool
 from gradcheck.batch.roster import Roster, read_names, read_roster
 from gradcheck.batch.run import Batch, Progress, count_jobs
-from gradcheck.batch.submissions import AS_THEY_ARE, Read, read_mapping, read_submissions
+from gradcheck.batch.submissions import AS_THEY_ARE, read_mapping, read_submissions
 from gradcheck.cli.group import (
     EXISTING,
     FINE,
@@ -49,7 +49,6 @@ from gradcheck.cli.group import (
     with_feedback,
 )
 from gradcheck.cli.terminal import PATH, check_id, load_sets, open_screen, show_judged
-from gradcheck.documents import STDIN
 from gradcheck.documents.table import write_workbook
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
@@ -123,7 +122,7 @@ def grade(problems: Path, answers: tuple[Path, ...], **said: Any) -> None:
 
 
 def _grade_class(
-    read: Sequence[ProblemSet],
+    sets: Sequence[ProblemSet],
     answers: tuple[Path, ...],
     asked: SimpleNamespace,
     ledger: Ledger,
@@ -140,19 +139,15 @@ def _grade_class(
     with closing(pool or Cluster(asked.scheduler, asked.tls)) as executor:
         batch = Batch(ledger, executor)
         with nullcontext() if asked.as_json else err.status(CONSULTED):
-            batch.prepare(read, asked.ids)
+            batch.prepare(sets, asked.ids)
         if not batch.problems:
             raise GradcheckError("\n".join(f"not graded: {w}" for w in batch.doubts.values()))
         ledger.know("feedback", asked.feedback)
         ledger.know("anonymous", "yes" if asked.anonymous else "no")
-        ledger.know("title", next((s.title for s in read if s.title), ""))
-        read_all: Callable[[], Iterable[Read]]
-        read_all = partial(read_submissions, answers, pattern, meant, expected, batch.problems)
-        if STDIN in answers:  # which is read once
-            read_all = list(read_all()).copy
-        batch.collect(
-            read_all, expected, Rules(asked.students, asked.ids, asked.attempt, asked.due)
-        )
+        ledger.know("title", next((s.title for s in sets if s.title), ""))
+        read = read_submissions(answers, pattern, meant, expected, batch.problems)
+        rules = Rules(asked.students, asked.ids, asked.attempt, asked.due)
+        batch.collect(read, expected, rules)
         for words, _ in ledger.notices():
             _notice(err, words)
         if asked.directory and len(ledger.order()) > GROUP:

@@ -67,7 +67,7 @@ def serve(  # noqa: PLR0917 - click gives them by name
     _check_machine()
     if course and not directory:
         raise click.UsageError("--course needs -o DIR: the codes are kept there, with the attempts")
-    from gradcheck.web.book import Course  # noqa: PLC0415
+    from gradcheck.batch.work import Course  # noqa: PLC0415
     from gradcheck.web.practice import Practice, Settings  # noqa: PLC0415
     from gradcheck.web.work import Queue  # noqa: PLC0415
 

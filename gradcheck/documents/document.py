@@ -165,9 +165,9 @@ class Document:
                 self.parser.get_event()
                 if not isinstance(event := self.parser.get_event(), yaml.StreamEndEvent):
                     cure = "one file holds one: remove `---`"
-                    self._complain(_locate(event), "a second document", cure)
+                    self._complain(event, "a second document", cure)
         except (yaml.YAMLError, UnicodeEncodeError) as error:
-            self._complain(*self._describe(error, text), stop=True)
+            self.faults.append(self._place(*self._describe(error, text)))
         if self.faults:
             raise TextError(self.faults)
 
@@ -207,9 +207,9 @@ class Document:
         shown = shown if len(shown) <= WIDEST and shown.isprintable() else ""
         return Complaint(message, cure, self.file, line, column, shown, width)
 
-    def _complain(self, spot: DocumentSpot, message: str, cure: str, *, stop: bool = False) -> None:
+    def _complain(self, event: Any, message: str, cure: str, *, stop: bool = False) -> None:
         """Note a fault; where the rest makes no sense, or nobody would read more, it is the end."""
-        self.faults.append(self._place(spot, message, cure))
+        self.faults.append(self._place(_locate(event), message, cure))
         if stop or len(self.faults) >= COMPLAINTS:
             raise TextError(self.faults)
 
@@ -231,21 +231,15 @@ class Document:
     def _read(self, path: Path) -> Value:
         event = self.events[path] = self.parser.get_event()
         if len(self.events) > VALUES:
-            self._complain(
-                _locate(event), f"more than {VALUES:,} values", "split the file", stop=True
-            )
+            self._complain(event, f"more than {VALUES:,} values", "split the file", stop=True)
         if len(path) > DEPTH:
-            self._complain(
-                _locate(event), f"more than {DEPTH} levels deep", "flatten it", stop=True
-            )
+            self._complain(event, f"more than {DEPTH} levels deep", "flatten it", stop=True)
         self._check_properties(event)
         if isinstance(event, yaml.ScalarEvent):
             try:
                 return event.value if event.style else read_plain(event.value)
             except ValueError as error:
-                self._complain(
-                    _locate(event), str(error), "put it in quotes if it is meant as text"
-                )
+                self._complain(event, str(error), "put it in quotes if it is meant as text")
         elif isinstance(event, yaml.SequenceStartEvent):
             found: list[Value] = []
             while not self._ends(yaml.SequenceEndEvent):
@@ -260,15 +254,15 @@ class Document:
 
     def _check_properties(self, event: Any) -> None:
         """Refuse aliases, anchors and tags."""
-        what = ""
-        if event.anchor is not None:
-            alias = isinstance(event, yaml.AliasEvent)
-            what = f"the alias `*{event.anchor}`" if alias else f"the anchor `&{event.anchor}`"
-        elif getattr(event, "tag", None) is not None:
+        if isinstance(event, yaml.AliasEvent):
+            what = f"the alias `*{event.anchor}`"
+        elif event.anchor is not None:
+            what = f"the anchor `&{event.anchor}`"
+        elif event.tag is not None:
             what = f"the tag `{event.tag}`"
-        if what:
-            cure = "write it out, or put the text in quotes if it is a text"
-            self._complain(_locate(event), what, cure)
+        else:
+            return
+        self._complain(event, what, "write it out, or put the text in quotes if it is a text")
 
     def _read_entries(self, path: Path) -> dict[str, Value]:
         found: dict[str, Value] = {}
@@ -278,13 +272,13 @@ class Document:
                 self._check_properties(self.parser.get_event())
                 name = str(event.value)
             else:
-                self._complain(_locate(event), "a key that is no plain text", "write `key: value`")
+                self._complain(event, "a key that is no plain text", "write `key: value`")
                 self._read((*path, name))
             inner = (*path, name)
             if name in found:
                 first = _locate(self.keys[inner]).line
                 cure = f"it first stands in line {first}: keep one"
-                self._complain(_locate(event), f"the key `{name}` stands here twice", cure)
+                self._complain(event, f"the key `{name}` stands here twice", cure)
             self.keys[inner] = event
             found[name] = self._read(inner)
         return found

@@ -2,9 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial, wraps
 from pathlib import Path
@@ -20,10 +20,9 @@ from gradcheck.batch.ledger import (
     hash_question,
     pack_answer,
 )
-from gradcheck.batch.work import Asking, pack
+from gradcheck.batch.work import Course, pack
 from gradcheck.grading.judgement import Judgement
-from gradcheck.problem import Problem, ProblemSet
-from gradcheck.problem.draw import draw_of
+from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
 from gradcheck.report.judgements import LEVELS
 
@@ -41,42 +40,6 @@ class Attempt:
     @property
     def said(self) -> dict[str, Any]:
         return dict(json.loads(self.line))
-
-
-@dataclass(frozen=True, eq=False)
-class Course:
-    """Sets with their problems, each id once; `twice` are ids that a later file uses again."""
-
-    sets: Sequence[tuple[ProblemSet, Sequence[Problem]]]
-    problems: Mapping[str, Problem]
-    askings: Mapping[str, Asking]
-    twice: Sequence[str]
-
-    @classmethod
-    def of(cls, sets: Sequence[ProblemSet]) -> "Course":
-        """The first problem of an id counts."""
-        problems: dict[str, Problem] = {}
-        askings: dict[str, Asking] = {}
-        found, twice = [], []
-        for each in sets:
-            twice += [p.id for p in each.problems if p.id in problems]
-            own = [p for p in each.problems if p.id not in problems]
-            problems |= {p.id: p for p in own}
-            askings |= {p.id: Asking(each.text, each.file, p.id) for p in own}
-            found.append((each, own))
-        return cls(found, problems, askings, twice)
-
-    def asking(self, problem: Problem) -> Asking:
-        """How workers are told of a problem, or of a variant of it."""
-        return replace(self.askings[problem.id], draw=draw_of(problem))
-
-    def beside(self, id: str) -> tuple[Problem | None, Problem | None]:
-        """The problems before and after one in its set."""
-        for _, own in self.sets:
-            for before, each, after in zip([None, *own], own, [*own[1:], None], strict=False):
-                if each.id == id:
-                    return before, after
-        return None, None
 
 
 Found = TypeVar("Found")

@@ -200,7 +200,7 @@ async def free(request: Request) -> Response:
     said: Any = None
     if asked["f"]:
         given = [each for each in asked["at"].replace(";", "\n").splitlines() if each.strip()]
-        other = {"complaint": {"complaint": "this takes too long to be looked at", "source": ""}}
+        other = {"complaint": "this takes too long to be looked at", "source": ""}
         typed = asked["f"], given[:20], asked["wrt"], asked["answer"]
         said = await practice_of(request).ask(find_sender(request), other, work.free, *typed)
     curves = said["drawn"]["curves"].get(said["part"]) if said and said.get("drawn") else None

@@ -10,7 +10,7 @@ from zlib import crc32
 
 from gradcheck.batch.ledger import JudgedAnswer, pack_answer
 from gradcheck.batch.roster import Roster
-from gradcheck.batch.work import Asking, leave_answer
+from gradcheck.batch.work import Asking, Course, leave_answer
 from gradcheck.errors import OURS
 from gradcheck.grading.marking import gather_among
 from gradcheck.practice.drawing import RULES
@@ -18,7 +18,7 @@ from gradcheck.problem import Problem, load_text
 from gradcheck.problem.draw import Draw, draw_of, fold_name, with_draw
 from gradcheck.problem.record import Part
 from gradcheck.web import work
-from gradcheck.web.book import Attempt, Book, Course
+from gradcheck.web.book import Attempt, Book
 from gradcheck.web.work import Queue, RanAway, Sender, WorkerFault
 
 NEXT = re.compile(r"next\.([a-z-]{1,60})\.(\d{1,4})")

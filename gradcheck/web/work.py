@@ -217,9 +217,7 @@ def judge(asking: Asking, part: str, answer: str) -> tuple[str, float, float, st
 
 
 def understand(asking: Asking, part: str, answer: Any) -> Said:
-    found = ready(asking)
-    with work_on_item():
-        return _complain_or(_read, found, part, "" if answer is None else answer)
+    return _try(_read, ready(asking), part, "" if answer is None else answer)
 
 
 def draw(asking: Asking) -> Said:
@@ -238,25 +236,20 @@ def solve(asking: Asking, variant: Said) -> Said:
 
 def see(asking: Asking, judged: Said) -> Said:
     """An answer's own curve, and where in it the mistake stands."""
-    found = ready(asking)
-    with work_on_item():
-        return _see(found, judged)
+    return _try(_see, ready(asking), judged)
 
 
 # -- about a function that somebody typed ----------------------------------------------------------
 
 
-@work_on_item()
 def free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
     """A typed function, drawn; and an answer to its derivative, judged, if there is one."""
-    found = _complain_or(_try_typed, expression, tuple(given), wrt, answer)
-    return {"complaint": found} if "complaint" in found else found
+    return _try(_judge_typed, expression, tuple(given), wrt, answer)
 
 
-@work_on_item()
 def understand_free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
     """How a typed function is read, or an answer to its derivative."""
-    return _complain_or(_read_typed, expression, given, wrt, answer)
+    return _try(_read_typed, expression, given, wrt, answer)
 
 
 def _make_question(expression: str, given: Sequence[str], wrt: str) -> Problem:
@@ -268,7 +261,7 @@ def _make_key(expression: str, given: tuple[str, ...], wrt: str) -> Key:
     return make_key(_make_question(expression, given, wrt))
 
 
-def _try_typed(expression: str, given: tuple[str, ...], wrt: str, answer: str) -> Said:
+def _judge_typed(expression: str, given: tuple[str, ...], wrt: str, answer: str) -> Said:
     found = _make_key(expression, given, wrt)
     parts, source = found.problem.parts, found.problem.program.source
     names = [each.name for each in parts]
@@ -305,10 +298,11 @@ def _read(found: Key, name: str, answer: Any) -> Said:
     return {"understood": understood, "mathml": as_mathml(understood), "notes": list(notes)}
 
 
-def _complain_or(do: Callable[..., Said], *given: Any) -> Said:
-    """What is said, or what is wrong with something that was typed, and where."""
+def _try(do: Callable[..., Said], *given: Any) -> Said:
+    """What is said within the limits, or what is wrong with something that was typed, and where."""
     try:
-        return do(*given)
+        with work_on_item():
+            return do(*given)
     except TextError as error:
         first = error.complaints[0]
         words = f"{first.message} - {first.cure}" if first.cure else first.message

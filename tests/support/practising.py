@@ -8,9 +8,9 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from gradcheck.batch.work import Course
 from gradcheck.problem import load_text
 from gradcheck.web.app import make_application
-from gradcheck.web.book import Course
 from gradcheck.web.practice import Practice, Settings
 from gradcheck.web.work import Queue, QueueLimits
 from tests.support.sets import set_of
