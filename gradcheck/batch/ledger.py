@@ -114,8 +114,8 @@ class PendingAnswer(NamedTuple):
     number: int
     part: str
     answer: str
-    students: int
-    student: str
+    students: int = 1
+    student: str = ""
 
 
 class TakenAnswer(NamedTuple):

@@ -13,7 +13,6 @@ from gradcheck.batch.pool import Cluster, Pool, WorkerLost
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.submissions import Read
 from gradcheck.batch.work import (
-    Answer,
     Asking,
     Course,
     find_problem,
@@ -123,7 +122,7 @@ class Batch:
             self.ledger.save()
 
 
-_Chunk = tuple[Asking, Sequence[Answer]]
+_Chunk = tuple[Asking, Sequence[PendingAnswer]]
 
 
 class _Dealer:
@@ -143,7 +142,6 @@ class _Dealer:
         self.flying: dict[Future[Any], _Chunk] = {}
         self.again: deque[_Chunk] = deque()
         self.died: set[int] = set()  # answers that have killed a worker
-        self.asked: dict[int, PendingAnswer] = {}
         self.spent: defaultdict[str, float] = defaultdict(float)
         self.left: list[JudgedAnswer] = []
         self.verdicts: Counter[str] = Counter()
@@ -157,11 +155,6 @@ class _Dealer:
             for future in wait(self.flying, LOOK, FIRST_COMPLETED).done:
                 self._collect(future, *self.flying.pop(future))
             found, self.left = self.left, []
-            for each in found:
-                asked = self.asked.pop(each.number)
-                self.verdicts[each.verdict] += asked.students
-                if asked.students == 1:
-                    self.spent[asked.student] += each.seconds
             yield found
             if not (self.flying or self.again or self.open):
                 return
@@ -178,23 +171,23 @@ class _Dealer:
                 self.open.remove(mark)
                 continue
             self.last[mark] = found[-1].number
-            self.asked |= {each.number: each for each in found}
-            over = {e.number for e in found if e.students == 1 and self.spent[e.student] > BUDGET}
-            answers = [(each.number, each.part, each.answer) for each in found]
-            self._leave(self.askings[mark], [a for a in answers if a[0] in over], OVER_BUDGET)
-            if dealt := [a for a in answers if a[0] not in over]:
+            over = [e for e in found if e.students == 1 and self.spent[e.student] > BUDGET]
+            self._leave(self.askings[mark], over, OVER_BUDGET)
+            if dealt := [each for each in found if each not in over]:
                 return self.askings[mark], dealt
         return None
 
-    def _collect(self, future: "Future[Any]", asking: Asking, answers: Sequence[Answer]) -> None:
+    def _collect(
+        self, future: "Future[Any]", asking: Asking, answers: Sequence[PendingAnswer]
+    ) -> None:
         """The judgements of a chunk; what came after the last one goes again.
 
         Of the answers without one the first is at fault, or all, if the worker was at none of them.
         """
         error = CancelledError() if future.cancelled() else future.exception()
         rows = getattr(error, "done", ()) if error else future.result()
-        numbers = (number for number, *_ in answers)
-        self.left += [JudgedAnswer(n, *row) for n, row in zip(numbers, rows, strict=False)]
+        for answer, row in zip(answers, rows, strict=False):
+            self._keep(answer, JudgedAnswer(answer.number, *row))
         rest = answers[len(rows) :]
         if not error or not rest:
             return
@@ -204,17 +197,23 @@ class _Dealer:
             why = f"{TOO_SLOW}: {lost}"
         elif type(error) is RuntimeError:
             why = f"{OURS}: {error}"
-        elif rest[0][0] not in self.died:
-            self.died.add(rest[0][0])
+        elif rest[0].number not in self.died:
+            self.died.add(rest[0].number)
             culprits = 0
         self._leave(asking, rest[:culprits], why, lost.overtime if lost else 0.0)
         if rest[culprits:]:
             self.again.append((asking, rest[culprits:]))
 
     def _leave(
-        self, asking: Asking, answers: Sequence[Answer], why: str, seconds: float = 0.0
+        self, asking: Asking, answers: Sequence[PendingAnswer], why: str, seconds: float = 0.0
     ) -> None:
         """Leave answers to a person, after so many seconds of computing each."""
-        for number, part, answer in answers:
-            found = leave_answer(find_problem(asking), part, answer, why)
-            self.left.append(found._replace(number=number, seconds=seconds))
+        for each in answers:
+            found = leave_answer(find_problem(asking), each.part, each.answer, why)
+            self._keep(each, found._replace(number=each.number, seconds=seconds))
+
+    def _keep(self, answer: PendingAnswer, judged: JudgedAnswer) -> None:
+        self.left.append(judged)
+        self.verdicts[judged.verdict] += answer.students
+        if answer.students == 1:
+            self.spent[answer.student] += judged.seconds

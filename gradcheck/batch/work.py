@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from time import process_time
 
-from gradcheck.batch.ledger import JudgedAnswer, unpack_answer
+from gradcheck.batch.ledger import JudgedAnswer, PendingAnswer, unpack_answer
 from gradcheck.batch.pool import work_on_item
 from gradcheck.errors import OURS, GradcheckError
 from gradcheck.grading.judgement import Judgement
@@ -72,9 +72,6 @@ class Course:
         return None, None
 
 
-Answer = tuple[int, str, str]  # its number, the part, and the answer as `packed`
-
-
 def prepare_here(asking: Asking) -> str:
     """Why a problem cannot be graded; empty if it can, and is ready here from now on."""
     try:
@@ -87,12 +84,12 @@ def prepare_here(asking: Asking) -> str:
 
 
 def judge_chunk(
-    asking: Asking, answers: Sequence[Answer]
+    asking: Asking, answers: Sequence[PendingAnswer]
 ) -> Iterator[tuple[str, float, float, str]]:
     """Judge answers to one problem within the limits of a worker; what `JudgedAnswer` has."""
     known = ready(asking)
     source = known.problem.program.source
-    for _, name, answer in answers:
+    for _, name, answer, *_ in answers:
         begun = process_time()
         with work_on_item():
             try:

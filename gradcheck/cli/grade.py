@@ -153,16 +153,11 @@ def _grade_class(
         if asked.directory and len(ledger.order()) > GROUP:
             nursery.learn("pages", prepare_pages, ledger.problems(), asked.feedback)
         follow(batch.judge(), err, silent=asked.as_json)
-        return _write(ledger, asked.directory, jobs, nursery)
-
-
-def _write(ledger: Ledger, directory: Path | None, jobs: int, nursery: Nursery) -> ClassFacts:
-    """The files of a batch that is kept; what is told of the class."""
-    if directory is None:
+    if asked.directory is None:
         return collect_facts(ledger)
     ledger.save()
     with closing(Pool(jobs, None, nursery)) as printers:
-        return write_results(ledger, directory, printers)
+        return write_results(ledger, asked.directory, printers)
 
 
 def follow(steps: Iterable[Progress], err: Console, *, silent: bool) -> None:

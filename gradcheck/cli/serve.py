@@ -6,7 +6,8 @@ import socket
 from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -47,46 +48,38 @@ gradcheck serve problems --port 8080 -o attempts --course roster.csv"""
     "--course", type=PATH, metavar="FILE", help="A roster: who answers says the name and its code."
 )
 @click.option("--secure", is_flag=True, help="Behind https: the name is sent nowhere else.")
-def serve(  # noqa: PLR0917 - click gives them by name
-    paths: tuple[Path, ...],
-    host: str,
-    port: int,
-    directory: Path | None,
-    feedback: str,
-    workers: int,
-    hosts: tuple[str, ...],
-    course: Path | None,
-    secure: bool,
-) -> None:
+def serve(paths: tuple[Path, ...], host: str, port: int, **said: Any) -> None:
     """Practise in a browser: answers shown as they are understood, judged and diagnosed.
 
     Without PATHS the sets that come with gradcheck. Needs the extra `web`. The pages are for this
     machine alone unless --host says otherwise.
     """
-    read = load_sets(paths or tuple(list_sets()))
+    asked, read = SimpleNamespace(**said), load_sets(paths or tuple(list_sets()))
     _check_machine()
-    if course and not directory:
+    directory, roster = asked.directory, None
+    if asked.course and not directory:
         raise click.UsageError("--course needs -o DIR: the codes are kept there, with the attempts")
     from gradcheck.batch.work import Course  # noqa: PLC0415
     from gradcheck.web.practice import Practice, Settings  # noqa: PLC0415
     from gradcheck.web.work import Queue  # noqa: PLC0415
 
-    asked = Course.of(read)
-    for id in asked.twice:
+    course = Course.of(read)
+    for id in course.twice:
         click.echo(f"{id}: the id is used in two files - the first one is asked", err=True)
     if host not in LOOPBACK:
-        risk = CODED if course else NAMED
+        risk = CODED if asked.course else NAMED
         click.echo(f"{host} is open to others: {risk} (then add --secure)", err=True)
     kept = f"attempts are kept in {directory}" if directory else "nothing is kept (see -o)"
     writing = nullcontext() if directory is None else lock_directory(directory)
     with writing, _open_socket(host, port) as listening:
-        roster = _hand_out(course, directory) if course and directory else None
+        if asked.course:
+            roster = _hand_out(asked.course, directory)
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
-        click.echo(f"{address}  {pluralize(len(asked.problems), 'problem')}; {kept}")
-        queue = Queue(asked.askings, processes=workers)
-        settings = Settings(directory, feedback, secure, hosts, roster)
-        _run(Practice(asked, queue, settings), listening)
+        click.echo(f"{address}  {pluralize(len(course.problems), 'problem')}; {kept}")
+        queue = Queue(course.askings, processes=asked.workers)
+        settings = Settings(directory, asked.feedback, asked.secure, asked.hosts, roster)
+        _run(Practice(course, queue, settings), listening)
 
 
 def _check_machine() -> None:

@@ -3,7 +3,8 @@
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import RenderableType
@@ -42,18 +43,7 @@ PICTURES = "Draw recorded series, errors against steps, kinks and graphs into DI
 @to_directory(PICTURES, "--plot")
 @click.option("--lint", is_flag=True, help="Then say what the problems could never reveal.")
 @as_json_lines
-def solve(  # noqa: PLR0917 - click gives them by name
-    paths: tuple[str, ...],
-    expression: str | None,
-    wrt: tuple[str, ...],
-    only: tuple[str, ...],
-    student: str | None,
-    steps: bool,
-    entries: bool,
-    plot: Path | None,
-    lint: bool,
-    as_json: bool,
-) -> None:
+def solve(paths: tuple[str, ...], **said: Any) -> None:
     """Ask three opinions for a gradient; say where they agree.
 
     The opinions are reverse mode, the closed form and finite differences. PATHS are problem files,
@@ -63,23 +53,23 @@ def solve(  # noqa: PLR0917 - click gives them by name
     and the like, said so), 1: a script ends in an error, 2: malformed, 3: the opinions contradict
     each other. Curves need the extra `plot`; graphs (SVG and DOT) do not.
     """
-    codes: list[int] = []
-    if only if expression is not None else wrt:
+    asked, codes = SimpleNamespace(**said), list[int]()
+    if asked.only if asked.expression is not None else asked.wrt:
         raise click.UsageError("--wrt goes with -e, --problem with files")
-    if expression is not None:
-        chosen = [make_question(expression, paths, wrt)]
+    if asked.expression is not None:
+        chosen = [make_question(asked.expression, paths, asked.wrt)]
     else:
-        codes, files = _run_scripts(paths, as_json)
-        if codes and (steps or entries or plot is not None):
+        codes, files = _run_scripts(paths, asked.as_json)
+        if codes and (asked.steps or asked.entries or asked.plot is not None):
             click.echo("--steps, --entries and --plot are for problem files, not scripts", err=True)
-        chosen = load_problems(files, only) if files else []
-    if student is not None:
+        chosen = load_problems(files, asked.only) if files else []
+    if asked.student is not None:
         from gradcheck.grading.key import find_variant  # noqa: PLC0415
 
-        chosen = [find_variant(problem, student) for problem in chosen]
+        chosen = [find_variant(problem, asked.student) for problem in chosen]
     if chosen:
-        codes.append(solve_all(chosen, steps, entries, as_json, plot))
-    if lint and chosen and not as_json:
+        codes.append(solve_all(chosen, asked))
+    if asked.lint and chosen and not asked.as_json:
         from gradcheck.cli.author import lint_all  # noqa: PLC0415
 
         lint_all(chosen)
@@ -99,40 +89,38 @@ def _run_scripts(paths: tuple[str, ...], as_json: bool) -> tuple[list[int], tupl
     return codes, tuple(path for path in named if path not in scripts)
 
 
-def solve_all(
-    chosen: Sequence[Problem], steps: bool, entries: bool, as_json: bool, plot: Path | None
-) -> int:
-    """Solve every problem and print it, with its steps and all entries; draw it into `plot`.
+def solve_all(chosen: Sequence[Problem], asked: SimpleNamespace) -> int:
+    """Solve every problem and print it, as the options say; the exit code of the command.
 
-    Gives the exit code of the command. Raises Unwritable where the pictures cannot be written.
+    Raises Unwritable where the pictures cannot be written.
     """
     out, err, album = open_screen(), open_screen(stderr=True), None
-    if plot is not None:
+    if asked.plot is not None:
         from gradcheck.plots import Album  # noqa: PLC0415
 
-        album = Album(plot, [problem.id for problem in chosen])
+        album = Album(asked.plot, [problem.id for problem in chosen])
     said: list[str] = []
     failed = FINE
     for problem in chosen:
         try:
-            verdict, shown, drafts = _solve(problem, steps, entries, as_json, plot is not None)
+            verdict, shown, drafts = _solve(problem, asked)
         except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
             code, words = explain(error, NotScalar)
             failed = max(failed, code)
             err.print(_add_place(problem, error, words), markup=False, soft_wrap=True)
             continue
         said.append(verdict)
-        if as_json:
+        if asked.as_json:
             print(shown, flush=True)
         else:
             out.print(shown)
         if album is not None:
             album.add(problem, drafts)
-    if not as_json and len(said) > 1:
+    if not asked.as_json and len(said) > 1:
         out.print(write_summary(said))
     if album is not None:
         for note in (*album.notes, album.words()):
-            (err if as_json else out).print(note, style="dim", markup=False, soft_wrap=True)
+            (err if asked.as_json else out).print(note, style="dim", markup=False, soft_wrap=True)
     return failed or (IN_DOUBT if "dissent" in said else FINE)
 
 
@@ -144,10 +132,10 @@ def _add_place(problem: Problem, error: Exception, words: str) -> str:
     return f"{problem.file}:{problem.line}:1: {problem.id}: {words}"
 
 
-def _solve(problem: Problem, with_steps: bool, entries: bool, as_json: bool, drawn: bool) -> Solved:
+def _solve(problem: Problem, asked: SimpleNamespace) -> Solved:
     """The three opinions on the gradient of a program's value; or on its own passes back."""
     if is_training(problem):
-        return _solve_training(problem, with_steps, as_json, drawn)
+        return _solve_training(problem, asked)
     point = draw_given_point(problem)
     case = problem.case(point)
     verdict = _consult(problem, point, case)
@@ -155,17 +143,17 @@ def _solve(problem: Problem, with_steps: bool, entries: bool, as_json: bool, dra
         forms = _write_forms(problem, point, verdict)
     except OutOfBudget:  # of what is shown, which never ends what is judged
         forms = NOT_SHOWN
-    if as_json:
+    if asked.as_json:
         shown: RenderableType = dump_line(problem, point, verdict, forms)
     else:
         steps = None
-        if with_steps:
+        if asked.steps:
             from gradcheck.report.steps import render_steps  # noqa: PLC0415
             from gradcheck.texts.steps import derive  # noqa: PLC0415
 
             steps = render_steps(derive(problem, point))
-        shown = render_problem(problem, point, verdict, steps, forms, entries=entries)
-    if not drawn:
+        shown = render_problem(problem, point, verdict, steps, forms, entries=asked.entries)
+    if asked.plot is None:
         return verdict.verdict, shown, ()
     from gradcheck.plots import draw_case  # noqa: PLC0415
 
@@ -198,18 +186,18 @@ def _write_forms(problem: Problem, point: Point, verdict: Verdict) -> Formulas:
     return write_formulas(problem, point, verdict.opinions["reverse"].gradients)
 
 
-def _solve_training(problem: Problem, with_steps: bool, as_json: bool, drawn: bool) -> Solved:
+def _solve_training(problem: Problem, asked: SimpleNamespace) -> Solved:
     """A program that goes back by itself: its events and its ledger."""
     from gradcheck.report.passes import find_verdict, render_training, write_training_line  # noqa: PLC0415
     from gradcheck.training.preparing import run_and_judge  # noqa: PLC0415
 
     reference = run_and_judge(problem)
-    if as_json:
+    if asked.as_json:
         shown: RenderableType = write_training_line(problem, reference)
     else:
-        shown = render_training(problem, reference, with_steps)
+        shown = render_training(problem, reference, asked.steps)
     said = find_verdict(reference, reference.trace.error)
-    if not drawn:
+    if asked.plot is None:
         return said, shown, ()
     from gradcheck.plots import draw_training  # noqa: PLC0415
 

@@ -1,5 +1,6 @@
 """Numbers, formulas and prompts as people read them."""
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -65,6 +66,11 @@ def nest_text(array: Any) -> Any:
     from gradcheck.numbers.closed import spell  # noqa: PLC0415 - SymPy is slow to load
 
     return nest(array, spell)
+
+
+def dump(line: Mapping[str, Any]) -> str:
+    """A line of JSON."""
+    return json.dumps(line, ensure_ascii=False, allow_nan=False)
 
 
 def format_index(index: Sequence[int]) -> str:

@@ -7,6 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -115,30 +117,31 @@ def write_gradebook(platform: str, title: str, points: Mapping[str, float], poss
 
 
 class _Export:
-    """The rows of an export, and whom each belongs to: None where that is in doubt."""
+    """The rows of an export, and whom those belong to of which that is beyond doubt."""
 
     def __init__(
         self, rows: list[list[str]], platform: Platform, students: Mapping[str, str]
     ) -> None:
-        self.rows, self.platform, self.header = rows, platform, rows[0]
+        self.platform, self.header = platform, rows[0]
         width = max(map(len, rows))
-        self.whole = [[*row, *[""] * (width - len(row))] for row in rows]  # however short they are
+        self.whole = [[*row, *[""] * (width - len(row))] for row in rows[1:]]  # however short
         columns = range(len(self.header))
-        self.names = [k for k in columns if self.header[k].strip() in platform.students] or [
-            k for k in columns if any(_find_student(row[k], students) for row in self.whole[1:])
+        names = [k for k in columns if self.header[k].strip() in platform.students] or [
+            k for k in columns if any(_find_student(row[k], students) for row in self.whole)
         ]
-        named = {
-            k: {who for j in self.names if (who := _find_student(row[j], students))}
-            for k, row in enumerate(self.whole)
-        }
-        rows_of = Counter(student for found in named.values() for student in found)
+        named = [
+            {who for k in names if (who := _find_student(row[k], students))} for row in self.whole
+        ]
+        count = Counter(chain.from_iterable(named))
         # A number may be one student's participant number and another's ID number.
-        self.doubtful = {
-            s for found in named.values() for s in found if len(found) > 1 or rows_of[s] > 1
-        }
-        self.owners = {
-            k: None if found & self.doubtful else min(found) for k, found in named.items() if found
-        }
+        self.doubtful = {s for found in named for s in found if len(found) > 1 or count[s] > 1}
+        told = zip(rows[1:], self.whole, named, strict=True)
+        self.owned, self.names, self.unknown = list[tuple[list[str], str]](), names, 0
+        for row, whole, found in told:
+            if found and not found & self.doubtful:
+                self.owned.append((row, min(found)))
+            elif not found and not self._is_maximum(whole):
+                self.unknown += any(whole[k].strip() for k in names)
 
     def fill(self, points: Mapping[str, float], possible: float, column: str) -> Iterator[str]:
         """Write the grades into the rows; say who is in one of the two places only."""
@@ -153,31 +156,29 @@ class _Export:
         maximum = _read_number(total[1] if total else maxima[0][place] if maxima else "")
         beside = self.platform.maximum.format(self.header[place].strip())
         most = self.header.index(beside) if beside and beside in self.header else None
-        left, scaled, unknown = dict(points), False, 0
-        for k, (row, whole) in enumerate(zip(self.rows, self.whole, strict=True)):
-            student = self.owners.get(k) if k else None
-            if student is not None and place < len(row):
+        left, scaled = points.keys() - self.doubtful, False
+        for row, student in self.owned:
+            if place < len(row):
                 own = maximum if most is None or most >= len(row) else _read_number(row[most])
                 factor = own / possible if own and possible else 1.0
                 scaled |= factor != 1.0
                 row[place] = format_points(points[student] * factor)
-                left.pop(student, None)
-            elif k and k not in self.owners and not self._is_maximum(whole):
-                unknown += any(whole[j].strip() for j in self.names)
+                left.discard(student)
         if scaled:
             yield f"the points, of {format_points(possible)}, were scaled to the platform's maximum"
         if maximum is None and most is None:
             most_here = format_points(possible)
             yield f"the export tells no maximum: the points, of {most_here}, are not scaled"
-        if unknown:
-            yield f"{unknown} rows of the export belong to nobody in the batch: left as they are"
+        if self.unknown:
+            words = "belong to nobody in the batch: left as they are"
+            yield f"{self.unknown} rows of the export {words}"
         if self.doubtful:
             cure = "name the students by what only one of them has"
             shown = "; ".join(sorted(self.doubtful)[:10])
             yield f"rows of the export that may be another's are left as they are - {cure}: {shown}"
-        if missing := [student for student in left if student not in self.doubtful]:
-            shown = "; ".join(missing[:10])
-            yield f"{len(missing)} students of the batch are not in the export: {shown}"
+        if left:
+            shown = "; ".join([student for student in points if student in left][:10])
+            yield f"{len(left)} students of the batch are not in the export: {shown}"
 
     def tell(self, feedback: Callable[[str], str]) -> Iterator[str]:
         """Write to each student who has a grade; what a teacher has written stays."""
@@ -186,9 +187,8 @@ class _Export:
             yield f"{words}: no comments are written"
             return
         place, kept = self.header.index(self.platform.feedback), 0
-        for k, row in enumerate(self.rows):
-            student = self.owners.get(k) if k else None
-            if student is not None and place < len(row):
+        for row, student in self.owned:
+            if place < len(row):
                 kept += bool(row[place].strip())
                 row[place] = row[place] if row[place].strip() else feedback(student)
         if kept:
@@ -229,22 +229,19 @@ def _read_export(export: bytes) -> tuple[list[list[str]], Callable[[list[list[st
     if export.startswith(ARCHIVE):
         book = open_workbook(export, "the export")
         found = book.worksheets[0].iter_rows(values_only=True)
-        return [list(map(write_cell, row)) for row in found], lambda rows: write_workbook(
-            rows, book
-        )
+        return [list(map(write_cell, row)) for row in found], partial(write_workbook, book=book)
     table = read_table(export, "the export")
     first = export.decode(table.encoding, "replace").partition("\n")[0]
 
-    class Dialect(
-        csv.excel
-    ):  # how it separates cells and ends lines, and whether it quotes them all
-        delimiter = table.delimiter
-        lineterminator = "\r\n" if first.endswith("\r") else "\n"
-        quoting = csv.QUOTE_ALL if first.startswith('"') else csv.QUOTE_MINIMAL
-
     def write(rows: list[list[str]]) -> bytes:
+        """Cells are separated, quoted and ended as they were."""
         out = io.StringIO(newline="")
-        csv.writer(out, Dialect).writerows(rows)
+        csv.writer(
+            out,
+            delimiter=table.delimiter,
+            lineterminator="\r\n" if first.endswith("\r") else "\n",
+            quoting=csv.QUOTE_ALL if first.startswith('"') else csv.QUOTE_MINIMAL,
+        ).writerows(rows)
         return out.getvalue().encode(table.encoding, "replace")
 
     return [row for _, row in table.rows], write

@@ -93,33 +93,32 @@ def locate_mistake(key: Key, part: Part, line: Mapping[str, Any]) -> Place | Non
 
 
 def _make_record(judgement: Judgement, hypothesis: Hypothesis, source: str) -> dict[str, Any]:
-    """One mistake that fits, and where: in the program, or `in` the answer."""
-    if hypothesis.mistake.verb == RETYPED:
-        said = _describe_mistake(hypothesis, str(judgement.answer))
-        said["text"] = said.get("text", hypothesis.texts["text"])
-        return {"id": said.pop("id"), "in": "answer", **said}
-    return _describe_mistake(hypothesis, source) | _locate_hypothesis(judgement, hypothesis)
+    """One mistake that fits, where, in the program or `in` the answer, and what was made `with` it.
 
-
-def _describe_mistake(hypothesis: Hypothesis, source: str) -> dict[str, Any]:
-    """One mistake that fits, its place in the program, and a second one made `with` it."""
+    Of an answer that is a program the place is in that.
+    """
     found: dict[str, Any] = {"id": hypothesis.mistake.id}
+    typed = hypothesis.mistake.verb == RETYPED
+    if typed:
+        source, found["in"] = str(judgement.answer), "answer"
     if hypothesis.span is not None:
         start, end = hypothesis.span[-2:]
         found |= {"text": source[start:end], "start": start, "end": end}
     found["says"] = write_words(hypothesis, source)
-    return found | ({"with": list(hypothesis.ids[1:])} if hypothesis.with_ else {})
-
-
-def _locate_hypothesis(judgement: Judgement, hypothesis: Hypothesis) -> dict[str, Any]:
-    place = judgement.places.get(hypothesis.mistake.id)
-    if place is None:
-        return {}
-    start, end = place
-    line = judgement.answer.count("\n", 0, start) + 1
-    said = f"{write_words(hypothesis, '')} (line {line})"
-    where = {"start": None, "end": None, "answer_start": start, "answer_end": end, "line": line}
-    return {"says": said, **where}
+    if hypothesis.with_:
+        found["with"] = list(hypothesis.ids[1:])
+    if typed:
+        found.setdefault("text", hypothesis.texts["text"])
+    elif place := judgement.places.get(hypothesis.mistake.id):
+        start, end = place
+        line = judgement.answer.count("\n", 0, start) + 1
+        found |= {
+            "says": f"{write_words(hypothesis, '')} (line {line})",
+            "start": None,
+            "end": None,
+        }
+        found |= {"answer_start": start, "answer_end": end, "line": line}
+    return found
 
 
 def _describe_witness(witness: Witness) -> dict[str, Any]:
@@ -142,9 +141,9 @@ def merge_lines(lines: Sequence[Line]) -> list[Line]:
         return found
     shared = Counter(id for line in lines for id in _list_ids(line))
     free = set(range(len(found)))
-    for id, count in shared.most_common():
+    for id, _ in shared.most_common():
         where = [k for k in sorted(free) if id in _list_ids(lines[k])]
-        if count < 2 or len(where) < 2:
+        if len(where) < 2:
             continue
         free -= set(where)
         for k in where:
@@ -152,11 +151,11 @@ def merge_lines(lines: Sequence[Line]) -> list[Line]:
     return found
 
 
-def _list_ids(line: Line) -> Sequence[str]:
+def _list_ids(line: Line) -> Mapping[str, None]:
     """The misconceptions that explain a wrong part, each on its own, the likeliest first."""
     told = line.get("mistakes") or () if line["verdict"] == "wrong" else ()
     alone = (m["id"] for m in told if not m.get("with") and m["id"] not in SLIPS)
-    return tuple(dict.fromkeys(alone))
+    return dict.fromkeys(alone)
 
 
 def _narrow(line: Line, id: str, first: str) -> Line:
@@ -192,8 +191,14 @@ SPEAKING = frozenset({"narrower", "failed", "stopped", "one-point"})
 
 def list_findings(line: Line, source: str) -> list[str]:
     """What is found of an answer that is not simply right: the witness, then the mistakes."""
-    witness = format_witness(line["witness"])
-    return [*([witness] if witness else []), *_name_mistakes(line, source)]
+    mistakes, witness = line["mistakes"] or [], format_witness(line["witness"])
+    lines = [witness] if witness else []
+    lines += [SEVERAL] if len(mistakes) > 1 else []
+    for mistake in mistakes:
+        name = format_mistake(mistake)
+        lines.append(f"{name}: {mistake['says']}" if "says" in mistake else name)
+        lines += _underline(line, mistake, source)
+    return [*lines, NONE] if is_unnamed(line) else lines
 
 
 def format_witness(witness: Line | None) -> str:
@@ -216,16 +221,6 @@ def is_unnamed(line: Line) -> bool:
 def format_mistake(mistake: Mapping[str, Any]) -> str:
     """`sign-error`, or `sign-error and constant-kept` for two made together."""
     return " and ".join([mistake["id"], *mistake.get("with", ())])
-
-
-def _name_mistakes(line: Line, source: str) -> list[str]:
-    mistakes = line["mistakes"] or []
-    lines = [SEVERAL] if len(mistakes) > 1 else []
-    for mistake in mistakes:
-        name = format_mistake(mistake)
-        lines.append(f"{name}: {mistake['says']}" if "says" in mistake else name)
-        lines += _underline(line, mistake, source)
-    return [*lines, NONE] if is_unnamed(line) else lines
 
 
 def _underline(line: Line, mistake: Mapping[str, Any], source: str) -> list[str]:

@@ -255,7 +255,7 @@ def substitute_numbers(problem: Problem) -> str:
     except SyntaxError:
         return ""
     numbers = {n: v for n, v in problem.variant.items() if np.ndim(v) == 0}
-    return ast.unparse(ast.fix_missing_locations(_Numbers(numbers).visit(tree)))
+    return ast.unparse(_Numbers(numbers).visit(tree))
 
 
 class _Numbers(ast.NodeTransformer):
@@ -271,12 +271,11 @@ class _Numbers(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         """A sum with a negative number becomes a difference."""
         self.generic_visit(node)
-        turned: dict[type[ast.operator], type[ast.operator]] = {ast.Add: ast.Sub, ast.Sub: ast.Add}
-        right = node.right
-        low = isinstance(right, ast.Constant) and isinstance(right.value, int | float)
-        if type(node.op) in turned and low and right.value < 0:  # type: ignore[attr-defined]
-            number = ast.Constant(-right.value)  # type: ignore[attr-defined]
-            return ast.BinOp(node.left, turned[type(node.op)](), number)
+        match node:
+            case ast.BinOp(left, ast.Add(), ast.Constant(int() | float() as low)) if low < 0:
+                return ast.BinOp(left, ast.Sub(), ast.Constant(-low))
+            case ast.BinOp(left, ast.Sub(), ast.Constant(int() | float() as low)) if low < 0:
+                return ast.BinOp(left, ast.Add(), ast.Constant(-low))
         return node
 
 

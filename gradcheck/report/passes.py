@@ -1,6 +1,5 @@
 """What `gradcheck solve` says of passes back: a script's by their lines, a program's by number."""
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -12,7 +11,7 @@ from rich.text import Text
 
 from gradcheck.problem import Problem
 from gradcheck.problem.record import ERROR
-from gradcheck.report.figures import SHOWN_ENTRIES, nest, plain
+from gradcheck.report.figures import SHOWN_ENTRIES, dump, nest, plain
 from gradcheck.report.judgements import strip_value
 from gradcheck.report.tables import TextTable, indent
 from gradcheck.report.verdicts import (
@@ -71,10 +70,6 @@ def _format_short(value: Any, digits: int = 6) -> str:
     if value.shape:
         return _format_short([_format_short(row) for row in np.asarray(value)])
     return plain(float(value), digits)
-
-
-def _dump(line: dict[str, Any]) -> str:
-    return json.dumps(line, ensure_ascii=False, allow_nan=False)
 
 
 # -- scripts ---------------------------------------------------------------------------------------
@@ -142,9 +137,7 @@ def _open(found: ScriptJudgement) -> Iterator[str]:
 
 def write_script_line(file: Path, found: ScriptJudgement, printed: str, error: Ended | None) -> str:
     """The line of `solve --json`."""
-    line: dict[str, Any] = {"problem": file.stem, "verdict": find_verdict(found, error)}
-    line |= {"value": None, "parts": {}, "printed": printed, "error": error and error.text}
-    line["calls"] = [
+    calls = [
         {
             "line": judged.call.place,
             "verdict": judged.verdict.verdict,
@@ -154,7 +147,18 @@ def write_script_line(file: Path, found: ScriptJudgement, printed: str, error: E
         }
         for judged in found.judged
     ]
-    return _dump(line | {"passes": {str(number): n for number, n in found.calls.items()}})
+    return dump(
+        {
+            "problem": file.stem,
+            "verdict": find_verdict(found, error),
+            "value": None,
+            "parts": {},
+            "printed": printed,
+            "error": error and error.text,
+            "calls": calls,
+            "passes": {str(number): n for number, n in found.calls.items()},
+        }
+    )
 
 
 # -- programs --------------------------------------------------------------------------------------
@@ -237,22 +241,9 @@ def _list_remarks(problem: Problem, reference: Reference) -> Iterator[str]:
 def write_training_line(problem: Problem, reference: Reference) -> str:
     """The line of `solve --json`: what is asked as parts, the events and the ledger beside them."""
     trace = reference.trace
-    line: dict[str, Any] = {"problem": problem.id, "verdict": find_verdict(reference, trace.error)}
-    line |= {"value": None}
-    line["parts"] = {
-        name: {
-            "verdict": reference.verdict,
-            "closed_form": None,
-            "answer": strip_value(to_json(value)),
-        }
-        for name, value in trace.values.items()
-    }
-    line["error"] = None if trace.error is None else str(trace.error)
-    line["events"] = [
-        _write_event(event, nest(call.value), k < MOST_EVENTS)
-        for k, (event, call) in enumerate(zip(reference.events, trace.calls, strict=True))
-    ]
-    line["ledger"] = [
+    said = {"verdict": reference.verdict, "closed_form": None}
+    answers = {name: strip_value(to_json(value)) for name, value in trace.values.items()}
+    ledger = [
         {
             "verb": entry.verb,
             "leaf": entry.leaf.name,
@@ -262,7 +253,20 @@ def write_training_line(problem: Problem, reference: Reference) -> str:
         }
         for entry in trace.entries
     ]
-    return _dump(line)
+    return dump(
+        {
+            "problem": problem.id,
+            "verdict": find_verdict(reference, trace.error),
+            "value": None,
+            "parts": {name: said | {"answer": answer} for name, answer in answers.items()},
+            "error": None if trace.error is None else str(trace.error),
+            "events": [
+                _write_event(event, nest(call.value), k < MOST_EVENTS)
+                for k, (event, call) in enumerate(zip(reference.events, trace.calls, strict=True))
+            ],
+            "ledger": ledger,
+        }
+    )
 
 
 def _write_event(event: JudgedPass, value: Any, written: bool) -> dict[str, Any]:

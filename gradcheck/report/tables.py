@@ -19,7 +19,7 @@ from gradcheck.verdict.consult import PartVerdict, Verdict
 MOST, EDGE = 8, 3  # rows and columns that are shown, of larger arrays at either end
 BUDGET = 24  # lines of entries under one problem; beyond, the lines alone fill a screen
 DIGITS, LOOKED_AT = 5, 1_000  # of a number; entries that say how wide a column is
-SIGNS = (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("-", "−"))
+DEL, SIGNS = "∂", (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("-", "−"))
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Gradients:
             yield from self._line(part, notation, width)
             if shown:
                 yield from (Text(f"    {line}", style="dim") for line in blocks.get(part.name, ()))
-        notes = [write_legend(notation)] if notation is not None and notation.sizes else []
+        notes = [write_legend(notation)] if notation and notation.sizes else []
         notes += [] if shown else [Text("every entry: --entries", style="dim")]
         if notes:
             yield Text("; ", style="dim").join(notes)
@@ -63,7 +63,8 @@ class Gradients:
     ) -> Iterator[RenderableType]:
         times = "x" if notation is None else "×"
         shape = times.join(map(str, self.shapes[part.name])) or "scalar"
-        line = Text.assemble((_label(part.name, notation), "bold"), f"  {shape}")
+        name = name_derivative(part.name, *((DEL, notation.name) if notation else ()))
+        line = Text.assemble((name, "bold"), f"  {shape}")
         if part.gradient is not None and part.gradient.finite:
             norm = plain(float(np.linalg.norm(part.gradient.value)), 6)
             line.append(f"  norm {norm}")
@@ -85,7 +86,7 @@ def name_derivative(part: str, sign: str = "d", name: Callable[[str], str] = str
     first, _, second = part.rpartition(".")
     if not first or second in ("grad", "weight", "bias"):
         return f"{sign}/{sign}{name(part)}"
-    high = "²" if sign == "∂" else "2"
+    high = "²" if sign == DEL else "2"
     if first == second:
         return f"{sign}{high}/{sign}{name(first)}{high}"
     return f"{sign}{high}/{sign}{name(first)} {sign}{name(second)}"
@@ -98,10 +99,10 @@ def is_in_signs(console: Console) -> bool:
 
 def write_legend(notation: Notation) -> Text:
     """What `n` stands for."""
-    words = dict.fromkeys(notation.sizes.values())
-    sizes = [next(s for s, each in notation.sizes.items() if each == letter) for letter in words]
-    pairs = (f"{letter} = {size}" for letter, size in zip(words, sizes, strict=True))
-    return Text(", ".join(pairs), style="dim")
+    sizes: dict[str, str] = {}
+    for size, letter in notation.sizes.items():
+        sizes.setdefault(letter, size)
+    return Text(", ".join(f"{letter} = {size}" for letter, size in sizes.items()), style="dim")
 
 
 @dataclass(frozen=True)
@@ -123,10 +124,6 @@ def _format_condition(text: str) -> str:
     for plain_sign, sign in SIGNS:
         text = text.replace(plain_sign, sign)
     return re.sub(r"sqrt\((\w+)\)", r"√\1", text).replace("*", "·")
-
-
-def _label(name: str, notation: Notation | None) -> str:
-    return name_derivative(name) if notation is None else name_derivative(name, "∂", notation.name)
 
 
 def list_entries(values: Array, width: int, everything: bool = False) -> list[str]:

@@ -1,6 +1,5 @@
 """What `gradcheck solve` says: a report for people, and one line of JSON a problem."""
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from gradcheck.problem.draw import fill, write_readable
 from gradcheck.problem.record import Point
 from gradcheck.report.figures import (
     SHOWN_ENTRIES,
+    dump,
     format_bar,
     format_index,
     nest,
@@ -51,18 +51,10 @@ MEANINGS = {
     "dissent": "the opinions contradict each other: gradcheck itself is wrong somewhere",
     "error": "the program ended in an error; every backward call before it is agreed",
 }
+TWO = "the two opinions that were formed are within their error bars"
 ENTRIES = 12
 READABLE = 150
-NO_TEXTS: Mapping[str, str] = {}
 NOT_SHOWN = Formulas()
-
-
-def _explain_verdict(verdict: Verdict) -> str:
-    """What a verdict means; of an opinion that abstains it says nothing."""
-    abstain = any(opinion.abstains for opinion in verdict.opinions.values())
-    if abstain and verdict.verdict == "agree":
-        return "the two opinions that were formed are within their error bars"
-    return MEANINGS[verdict.verdict]
 
 
 def render_problem(
@@ -84,7 +76,10 @@ def render_problem(
     value = _find_value(problem, point, verdict)
     if value is not None and np.ndim(value) == 0:
         blocks.append(Text(f"  value  {plain(float(value))}"))
-    shapes = _find_shapes(problem, verdict)
+    shapes = {name: given.shape for name, given in problem.inputs.items()}
+    if problem.has_rows:  # of each entry of the value, or of the gradient
+        known = {name: part.gradient for name, part in verdict.parts.items()}
+        shapes |= {name: g.shape for name, g in known.items() if g is not None}
     blocks += render_gradients(verdict, shapes, forms, entries)
     blocks += [indent(line, 2) for line in _list_findings(problem, verdict)]
     if steps is not None:
@@ -97,15 +92,6 @@ def _find_value(problem: Problem, point: Point, verdict: Verdict) -> Any:
     if problem.order == 1:
         return None if verdict.value is None else verdict.value.value
     return problem.value_on("float", point)
-
-
-def _find_shapes(problem: Problem, verdict: Verdict) -> dict[str, tuple[int, ...]]:
-    """The shape of every gradient: its input's, or its own where there is one for each entry."""
-    shapes = {name: given.shape for name, given in problem.inputs.items()}
-    if not problem.has_rows:
-        return shapes
-    known = {name: part.gradient for name, part in verdict.parts.items()}
-    return shapes | {name: g.shape for name, g in known.items() if g is not None}
 
 
 def render_gradients(
@@ -127,8 +113,7 @@ def render_gradients(
         yield indent(Gradients(verdict, tensors, forms, STYLES, entries), 2)
     for name, found in forms.paths.items():
         yield indent(FormulaLine(name_derivative(name), found), 2)
-    known = {**forms.texts, **dict.fromkeys(forms.paths, "")}
-    yield from (indent(line, 2) for line in write_closed_forms(verdict, known, written))
+    yield from (indent(line, 2) for line in write_closed_forms(verdict, forms, written))
 
 
 def render_head(problem: Problem) -> RenderableType:
@@ -199,9 +184,7 @@ def _format_between(interval: tuple[float, float]) -> str:
     return f"[{', '.join(map(plain, interval))}]"
 
 
-def write_closed_forms(
-    verdict: Verdict, forms: Mapping[str, str] = NO_TEXTS, most: int = SHOWN_ENTRIES
-) -> list[RenderableType]:
+def write_closed_forms(verdict: Verdict, forms: Formulas, most: int) -> list[RenderableType]:
     """The closed forms of up to `most` entries, but of `forms`; with the conditions of the path."""
     from gradcheck.numbers.closed import spell  # noqa: PLC0415 - both load SymPy
     from gradcheck.texts.rewriting import find_shortest  # noqa: PLC0415
@@ -211,9 +194,11 @@ def write_closed_forms(
     kinks = {(e.part, e.index): e.interval for e in verdict.entries if e.interval is not None}
     for name, form in opinion.closed.items():
         part = verdict.parts[name].gradient if name in verdict.parts else None
-        if form is None and name not in forms and part is not None and part.shape == ():
-            found.append(Text(f"{name_derivative(name)} {TOO_LONG}", style="dim"))
-        if form is None or np.size(form) > most or name in forms:
+        if name in forms.texts or name in forms.paths or np.size(form) > most:
+            continue
+        if form is None:
+            if part is not None and part.shape == ():
+                found.append(Text(f"{name_derivative(name)} {TOO_LONG}", style="dim"))
             continue
         entries = np.asarray(form, dtype=object)
         for index in np.ndindex(entries.shape):
@@ -225,26 +210,24 @@ def write_closed_forms(
             written = spell(find_shortest(entries[index]))
             if len(written) <= READABLE or not index:
                 found.append(FormulaLine(label, PathForm(written)))
-    if opinion.conditions and (found or any(forms.values())):
+    if opinion.conditions and (found or any(forms.texts.values())):
         found.append(Text(f"where {', '.join(opinion.conditions[:6])}", style="dim"))
     return found
 
 
 def _list_findings(problem: Problem, verdict: Verdict) -> Iterator[RenderableType]:
     said = verdict.verdict
-    yield Text.assemble((said, STYLES[said]), f"  {_explain_verdict(verdict)}")
+    silent = {name: o.abstains for name, o in verdict.opinions.items() if o.abstains}
+    words = TWO if silent and said == "agree" else MEANINGS[said]
+    yield Text.assemble((said, STYLES[said]), f"  {words}")
     for entry in verdict.entries[:ENTRIES]:
         words = f"{format_place(entry)}: {entry.why}{_explain_kink(verdict, entry)}"
         yield indent(Text(words, style="dim"), 2)
     for k, line in enumerate(list_suspect(problem, verdict)):
         yield Text(line) if k else indent(Text(line), 2)
-    for name, opinion in verdict.opinions.items():
-        if opinion.abstains:
-            yield indent(Text(f"{HEADS[name]} abstains: {opinion.abstains}", style="dim"), 2)
-    reasons = [opinion.abstains for opinion in verdict.opinions.values() if opinion.abstains]
-    for note in verdict.notes:
-        if not any(reason in note for reason in reasons):
-            yield indent(Text(note, style="dim"), 2)
+    notes = [f"{HEADS[name]} abstains: {why}" for name, why in silent.items()]
+    notes += [note for note in verdict.notes if not any(why in note for why in silent.values())]
+    yield from (indent(Text(note, style="dim"), 2) for note in notes)
 
 
 def list_suspect(problem: Problem, verdict: Verdict) -> Iterator[str]:
@@ -285,20 +268,15 @@ def dump_line(problem: Problem, point: Point, verdict: Verdict, forms: Formulas 
         line["parts"][name]["matrix_form"] = form
         line["parts"][name]["latex"] = forms.latex.get(name)
     for name, found in forms.paths.items():
-        line["parts"][name] |= _write_notations(found)
+        latex = write_path(found)
+        said = {"form": found.text, "where": found.where or None, "latex": latex or None}
+        line["parts"][name] |= said | {"mathml": to_mathml(latex) or None}
     notes = [f"{format_place(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
     if notes:
         line["notes"] = notes
     if problem.variant:
         line["variant"] = dict(problem.variant)
-    return json.dumps(line, ensure_ascii=False, allow_nan=False)
-
-
-def _write_notations(found: PathForm) -> dict[str, Any]:
-    """A derivative's formula, where it holds, and how to set it."""
-    said = {"form": found.text, "where": found.where or None}
-    latex = write_path(found)
-    return said | {"latex": latex or None, "mathml": to_mathml(latex) or None}
+    return dump(line)
 
 
 def dump_part(verdict: Verdict, name: str) -> dict[str, Any]:
