@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ class Collector:
     roster: Roster
     rules: Rules
     seen: dict[str, tuple[str, str]] = field(default_factory=dict)  # file and table of the last
-    attempts: Counter[str] = field(default_factory=Counter)
+    attempts: Iterator[int] = field(default_factory=count)
     strangers: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # (table, name)
     untold: int = 0
     timeless: list[str] = field(default_factory=list)  # files of which nobody knows when they came
@@ -99,7 +99,7 @@ class Collector:
                 ledger.wrote(len(self.problems), AT_ONCE)
         absent = [s for s in roster.called if s not in self.seen and self._is_wanted(s)]
         for student in absent:
-            self._keep(student, roster.called[student], None, {})
+            self._keep(Submission(student, {}, called=roster.called[student]), {})
         for words, grave in self._list_notices(absent, whole):
             ledger.notice(words, grave=grave)
         ledger.know("collected", "yes")
@@ -108,12 +108,13 @@ class Collector:
     def _list_notices(self, absent: list[str], whole: bool) -> Iterator[tuple[str, bool]]:
         """What is said when all are read, and whether somebody must look."""
         yield from self._describe_strangers()
-        named = {"nothing was handed in by": absent}
-        met = {*self.seen, *absent}
-        strange = [name for name in self.rules.students if name not in met]
-        named["--only names who handed in nothing here:"] = strange
-        named["when they were handed in is not known, so they are in time:"] = self.timeless
-        named["in the ledger before, and not among these answers:"] = self.ledger.list_departed()
+        strange = [name for name in self.rules.students if name not in self.seen]
+        named = {
+            "nothing was handed in by": absent,
+            "--only names who handed in nothing here:": strange,
+            "when they were handed in is not known, so they are in time:": self.timeless,
+            "in the ledger before, and not among these answers:": self.ledger.list_departed(),
+        }
         if whole:
             named["marks by hand of what is not asked any more:"] = self.ledger.list_idle_marks()
         for words, names in named.items():
@@ -132,30 +133,29 @@ class Collector:
         student, roster = self.roster.student(read.student), self.roster
         if not self._is_wanted(student):
             return
-        read, answers = replace(read, student=student), self._place(read)
-        dated = [id for id, given in answers.items() if any(map(_is_date, given.values()))]
-        if read.table and dated:
+        called = roster.called.get(student) or read.called
+        read, answers = replace(read, student=student, called=called), self._place(read)
+        cells = answers.items() if read.table else ()
+        if dated := [id for id, given in cells if any(map(DATED.fullmatch, given.values()))]:
             words = f"a spreadsheet has made a date of the answer to {', '.join(dated)}"
             self.ledger.notice(f"{read.file}: {words}: ask {student}", grave=True)
-        before, table = self.seen.get(student, ("", ""))
         if student not in self.seen and roster.called and student not in roster.called:
             self.ledger.notice(f"{read.file}: {student} is not on the roster")
+        before, table = self.seen.get(student, ("", ""))
         if table and table == read.table:
             asked = dict.fromkeys(self.targets[n][0] for n in read.asked if n in self.targets)
             answers = {id: answers.get(id, {}) for id in asked}
-        kept = self._find_shares(read, answers)
-        again = [
-            id for id in kept if student in self.seen and self.ledger.has_answered(student, id)
-        ]
+        shares, again = self._find_shares(read, answers), set[str]()
+        if student in self.seen:
+            again = {id for id in shares if self.ledger.has_answered(student, id)}
         if again and self.rules.attempt == "first":
             self.ledger.notice(f"{read.file}: {student} comes again, and the first time counts")
-            kept = {id: share for id, share in kept.items() if id not in again}
+            shares = {id: share for id, share in shares.items() if id not in again}
         elif again:
             which = "the better one" if self.rules.attempt == "best" else "which"
             words = f"{student} comes again in {read.file}, {which} counts"
             self.ledger.notice(f"{before}: {words}")
-        called = roster.called.get(student) or read.called
-        self._keep(student, called, read, {id: (answers[id], share) for id, share in kept.items()})
+        self._keep(read, {id: (answers[id], share) for id, share in shares.items()})
 
     def _place(self, read: Submission) -> dict[str, dict[str, Any]]:
         """Answers by problem and part; the names of what was never asked are remembered."""
@@ -233,35 +233,23 @@ class Collector:
         return all(late)
 
     def _keep(
-        self,
-        student: str,
-        called: str,
-        read: Submission | None,
-        answers: Mapping[str, tuple[Mapping[str, Any], float]],
+        self, read: Submission, answers: Mapping[str, tuple[Mapping[str, Any], float]]
     ) -> None:
         """Keep a student's answers, and the share that each keeps; what has none is missing."""
-        attempt = None
-        if read is not None and self.rules.attempt == "best":
-            attempt = self.attempts[student] = self.attempts[student] + 1
-        missing = [id for id in self.problems if id not in answers and student not in self.seen]
-        answers = {id: ({}, 1.0) for id in missing} | {**answers}
+        student, missing = read.student, list[str]()
         if student not in self.seen:
-            self.ledger.add_student(student, called, read.file if read else "")
-        if read is not None:
-            self.seen[student] = read.file, read.table
+            self.ledger.add_student(student, read.called, read.file)
+            missing = [id for id in self.problems if id not in answers]
+        self.seen[student] = read.file, read.table
+        attempt = next(self.attempts) if self.rules.attempt == "best" else None
         taken = []
-        for id, (given, share) in answers.items():
+        for id, (given, share) in ({id: ({}, 1.0) for id in missing} | {**answers}).items():
             problem, tried = self.problems[id], None if id in missing else attempt
             asked = self.fingerprint_for(id, student)
             for part in problem.parts:
                 answer = gather_among(problem, part.name, given)
                 taken.append(TakenAnswer(id, asked, part.name, answer, share, tried))
         self.ledger.take(student, taken)
-
-
-def _is_date(answer: Any) -> bool:
-    """Whether an answer is what a spreadsheet makes of `1/2` or `1:2`."""
-    return isinstance(answer, str) and DATED.fullmatch(answer) is not None
 
 
 def describe_problem(problem: Problem) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from gradcheck.batch.ledger import FULL, NAME, Ledger
 from gradcheck.batch.pool import Pool
 from gradcheck.problem.draw import fill
-from gradcheck.report.gradebooks import write_cells
+from gradcheck.report.gradebooks import write_table
 from gradcheck.report.judgements import merge_lines, restrict
 
 OFTEN = 5  # wrong answers that are shown of each problem
@@ -302,8 +302,7 @@ def list_grades(facts: ClassFacts) -> Iterator[list[str | float]]:
 def write_grades(facts: ClassFacts, path: Path) -> None:
     """`grades.csv`."""
     with replace_file(path) as file:
-        for row in list_grades(facts):
-            file.write(f"{write_cells(row)}\r\n")
+        file.write(write_table(list_grades(facts)))
 
 
 def write_results(ledger: Ledger, out: Path, printers: Pool | None = None) -> ClassFacts:

@@ -3,7 +3,7 @@
 import functools
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,10 +77,7 @@ class Roster:
     twice: tuple[str, ...] = ()
 
     def owner(self, stem: str, *, whole: bool = False) -> str | None:
-        """Whose a file is by its name: the one student whose name, or another, is in it.
-
-        Or is the `whole` of it.
-        """
+        """The one student whose name, or another, is in that of a file, or is the `whole` of it."""
         if not whole and (found := self._find(stem)) is not None:
             return found
         words = _split_words(stem)
@@ -129,14 +126,13 @@ def read_roster(path: Path) -> Roster:
         raise TextError([Complaint(words, "call it so", str(path), 1)])
     called: dict[str, str] = {}
     codes: dict[str, str] = {}
-    owners: dict[str, set[str]] = {}
-    numbers: dict[str, set[str]] = {}
+    owners: defaultdict[tuple[int, str], set[str]] = defaultdict(set)
     twice: list[str] = []
     people = []
+    naming = {h for h in headers if h not in WORDS and not POINTS.fullmatch(h)}
     for line, row in table:
         cells = dict(zip(headers, row, strict=False))
-        wordy = {h for h in cells if h in WORDS or POINTS.fullmatch(h)}
-        named = {h: cell for h, cell in cells.items() if h not in wordy and cell.strip()}
+        named = {h: cell for h, cell in cells.items() if h in naming and cell.strip()}
         other = next((cell for header, cell in named.items() if header != "student"), "")
         people.append((line, cells, named, (fold_name(cells.get("student", "")), other)))
     times = Counter(folded for folded, _ in {who for *_, who in people})
@@ -147,15 +143,14 @@ def read_roster(path: Path) -> Roster:
         try:
             student = normalize_name(cells["student"] + more)
         except NoName as error:
-            raise TextError(
-                [Complaint(f"not readable as a roster: {error}", "", str(path), line)]
-            ) from None
+            words = f"not readable as a roster: {error}"
+            raise TextError([Complaint(words, "", str(path), line)]) from None
         twice += [student] if student in called else []
         called[student] = cells.get("name", "")
         codes[student] = cells.get("code", "").strip()
         for cell in named.values():
-            for spelled, known in zip(list_spellings(cell)[1:], (owners, numbers), strict=False):
-                known.setdefault(spelled, set()).add(student)
-    both = (*numbers.items(), *owners.items())  # what is written so comes before what is like it
-    names = {name: min(found) for name, found in both if len(found) == 1}
+            for place in enumerate(list_spellings(cell)[1:]):
+                owners[place].add(student)
+    alike = sorted(owners.items(), key=lambda each: -each[0][0])  # what is written so comes last
+    names = {name: min(found) for (_, name), found in alike if len(found) == 1}
     return Roster(called, names, codes, tuple(twice))

@@ -5,7 +5,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -63,8 +63,12 @@ class FilledExport:
     notices: tuple[str, ...]
 
 
+def write_table(rows: Iterable[Sequence[str | float]]) -> str:
+    """Rows as CSV, every cell in quotes; no text is a formula to a spreadsheet."""
+    return "".join(f"{write_cells(row)}\r\n" for row in rows)
+
+
 def write_cells(row: Sequence[str | float]) -> str:
-    """A row, every cell in quotes; no text is a formula to a spreadsheet."""
     cells = (disarm_formula(c) if isinstance(c, str) else format_points(c) for c in row)
     return ",".join('"{}"'.format(cell.replace('"', '""')) for cell in cells)
 
@@ -113,7 +117,7 @@ def write_gradebook(platform: str, title: str, points: Mapping[str, float], poss
     else:
         rows = [["Email address", "Grade", "Maximum Grade"]]
         rows += [[name, got, possible] for name, got in points.items()]
-    return "".join(f"{write_cells(row)}\r\n" for row in rows)
+    return write_table(rows)
 
 
 class _Export:

@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import csv
 import hashlib
 import hmac
 import os
@@ -25,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gradcheck.batch.roster import NoName, Roster, normalize_name
+from gradcheck.report.gradebooks import write_table
 from gradcheck.web.work import Sender
 
 if TYPE_CHECKING:
@@ -241,8 +241,8 @@ def hand_out(roster: Roster, directory: Path) -> Roster:
     key = bytes.fromhex(read_secret(directory))
     codes = {student: given or _make_code(key, student) for student, given in roster.codes.items()}
     with _open_own(directory / CODES, os.O_TRUNC) as file:
-        rows = [(each, roster.called[each], codes[each]) for each in codes]
-        csv.writer(file).writerows([("student", "name", "code"), *rows])
+        rows = [(student, roster.called[student], code) for student, code in codes.items()]
+        file.write(write_table([("student", "name", "code"), *rows]))
     return replace(roster, codes=codes)
 
 
