@@ -352,10 +352,10 @@ class Ledger:
         return [PendingAnswer(*row) for row in self.db.execute(sql, (fingerprint, after, most))]
 
     def settle(self, judged: Sequence[JudgedAnswer]) -> None:
-        """Keep judgements."""
+        """Keep judgements where there are none."""
         sql = "UPDATE questions SET verdict = ?, score = ?, line = ?, calls = calls + 1"
         rows = ((each.verdict, each.score, each.line, each.number) for each in judged)
-        self.db.executemany(f"{sql} WHERE number = ?", rows)
+        self.db.executemany(f"{sql} WHERE number = ? AND line IS NULL", rows)
         self.wrote(len(judged))
 
     def wrote(self, count: int, most: int = MANY) -> None:

@@ -15,7 +15,6 @@ from gradcheck.batch.ledger import (
     NAME,
     JudgedAnswer,
     Ledger,
-    TakenAnswer,
     fingerprint,
     hash_question,
     pack_answer,
@@ -92,7 +91,10 @@ class Book:
     @run_in_thread
     def find_judged(self, problem: Problem, part: Part, answer: Any) -> JudgedAnswer | None:
         """The judgement of an answer that somebody has given before."""
-        return self._find(problem, part, pack_answer(answer))
+        hash = hash_question(fingerprint(problem), part.name, pack_answer(answer))
+        sql = "SELECT number, verdict, score, 0.0, line FROM questions WHERE hash = ?"
+        row = self._row(f"{sql} AND line NOT NULL", hash)
+        return JudgedAnswer(*row) if row else None
 
     @run_in_thread
     def keep(
@@ -100,16 +102,16 @@ class Book:
     ) -> None:
         """Keep an attempt, committed when this returns; what was right once stays the answer."""
         try:
-            self._enrol(student)
             number = self._settle(problem, part, answer, judged)
+            self._enrol(student)
             standing = (
                 "SELECT verdict FROM answers JOIN questions ON number = question"
                 " WHERE student = ? AND answers.problem = ? AND answers.part = ?"
             )
             place = student, problem.id, part.name
             if judged.verdict == "right" or self._row(standing, *place) != ("right",):
-                taken = TakenAnswer(problem.id, fingerprint(problem), part.name, answer)
-                self.ledger.take(student, [taken])
+                sql = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, 1)"
+                self.ledger.db.execute(sql, (*place, number))
             last = "SELECT question FROM attempts WHERE student = ? ORDER BY number DESC LIMIT 1"
             if self._row(last, student) != (number,):  # a hint is no new attempt
                 now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -143,12 +145,6 @@ class Book:
     def _row(self, sql: str, *given: Any) -> Any:
         return self.ledger.db.execute(sql, given).fetchone()
 
-    def _find(self, problem: Problem, part: Part, packed: str) -> JudgedAnswer | None:
-        hash = hash_question(fingerprint(problem), part.name, packed)
-        sql = "SELECT number, verdict, score, 0.0, line FROM questions WHERE hash = ?"
-        row = self._row(f"{sql} AND line NOT NULL", hash)
-        return JudgedAnswer(*row) if row else None
-
     def _enrol(self, student: str) -> None:
         """Put a student into the ledger to whom everything is missing; once."""
         if not self._row("SELECT 1 FROM students WHERE name = ?", student):
@@ -161,6 +157,5 @@ class Book:
         """Put a judgement where no other is; the number of the question."""
         packed = pack_answer(answer)
         number = self.ledger.number(problem.id, fingerprint(problem), part.name, packed)
-        if self._find(problem, part, packed) is None:
-            self.ledger.settle([judged._replace(number=number)])
+        self.ledger.settle([judged._replace(number=number)])
         return number

@@ -47,7 +47,7 @@ def draw_problem(key: Key) -> Drawn:
 
 def trace_answer(key: Key, part: str, answer: Any) -> Curve | None:
     """An answer's own curve, where the problem has one."""
-    return _try_drawing(lambda: _trace(key, part, answer)) if _is_plane(key) else None
+    return _try_drawing(partial(_trace, key, part, answer)) if _is_plane(key) else None
 
 
 def _try_drawing(draw: Callable[[], Any]) -> Any:
@@ -75,7 +75,7 @@ def draw_graphs(key: Key) -> tuple[str | None, str | None, list[str]]:
     case = _find_case(key)
     if case is None:
         return None, None, []
-    found = _try_drawing(lambda: make_graph("", case, key.problem.program, NODES))
+    found = _try_drawing(partial(make_graph, "", case, key.problem.program, NODES))
     if found is None:
         return None, None, []
     calculus = all(np.ndim(value) == 0 for value in case.inputs.values())
@@ -85,11 +85,11 @@ def draw_graphs(key: Key) -> tuple[str | None, str | None, list[str]]:
 
 def _find_case(key: Key) -> Case | None:
     """What went back: of a program with events the first call that can be followed."""
-    if key.run is None and key.problem.order == 2:  # the run itself, not that of its gradient
+    if key.run is not None:
+        return next((event.case for event in key.run.events if event.case is not None), None)
+    if key.problem.order == 2:  # the run itself, not that of its gradient
         return replace(key.problem, order=1).case(key.points[0])
-    if key.run is None:
-        return key.case(0)
-    return next((event.case for event in key.run.events if event.case is not None), None)
+    return key.case(0)
 
 
 OF_TWO = {
@@ -142,15 +142,18 @@ def _list_spots(key: Key, part: str) -> list[tuple[float, Spot]]:
 
 def _draw_curves(key: Key, part: str) -> Drawn:
     """The value and its derivative by a part, with the other inputs as they are given."""
-    f, slope = [], []
+    found = []
     for x, spot in _list_spots(key, part):
-        value: Any = None
-        gradients: Mapping[str, Any] = {part: None}
+        value = slope = None
         with suppress(Exception), np.errstate(all="ignore"):  # outside its domain
             value, gradients = run_once(key.problem.case(spot.point))
-        f.append((x, _take_finite(value)))
-        slope.append((x, _take_finite(gradients[part])))
-    return {"at": _find_middle(key.points[0][part]), "f": f, "slope": slope}
+            slope = gradients[part]
+        found.append((x, _take_finite(value), _take_finite(slope)))
+    return {
+        "at": _find_middle(key.points[0][part]),
+        "f": [(x, y) for x, y, _ in found],
+        "slope": [(x, slope) for x, _, slope in found],
+    }
 
 
 def _find_middle(value: Any) -> float:
@@ -208,13 +211,12 @@ def plot(part: str, curves: Mapping[str, Any], yours: Curve | None) -> dict[str,
                 yield f"M{' L'.join(stretch)}"
             stretch = []
 
-    names = {0.0: f"{part} = 0"}
     return {
         "width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP,
         "bottom": BOTTOM, "here": across(curves["at"]), "words": _describe(part, lines),
         "rows": [("grid" if y else "zero", up(y), f"{y:g}") for y in place_ticks(low, high)],
         "columns": [
-            ("grid" if x else "zero", across(x), names.get(x, f"{x:g}"))
+            ("grid" if x else "zero", across(x), f"{x:g}" if x else f"{part} = 0")
             for x in place_ticks(left, right)
         ],
         "curves": [(kind, path) for kind, line in lines.items() for path in stretches(line)],
