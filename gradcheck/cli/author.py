@@ -1,7 +1,7 @@
 """What authors of problems call: `gradcheck lint`, `variants` and `generate`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -43,6 +43,7 @@ NONE_SHOWS_ALL = (
 )
 # Names of inputs that students write for something else.
 MISLEADING = {"T": "a transpose", "e": "Euler's number", "i": "an index, or the imaginary unit"}
+FACT = "dim"  # the style of what is so in every such problem
 ALL, TABLE = "all.html", "variants.csv"
 
 
@@ -66,44 +67,43 @@ def lint_all(chosen: Sequence[Problem], self_tests_only: bool = False) -> int:
     found = 0
     for problem in chosen:
         try:
-            wrong, facts = _lint(problem, self_tests_only)
+            lines = list(_lint(problem, self_tests_only))
         except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
             out.print(Text(f"{problem.id}: {explain(error, ValueError)[1]}", style="red"))
             found += 1
             continue
-        found += len(wrong)
-        if wrong or facts:
-            out.print(Text(problem.id, style="bold"))
-        for line in wrong + facts:
+        found += sum(line.style != FACT for line in lines)
+        for line in [Text(problem.id, style="bold"), *lines] if lines else ():
             out.print(line)
     out.print(f"{pluralize(len(chosen), 'problem')}, {pluralize(found, 'finding')}")
     return FOUND if found else FINE
 
 
-def _lint(problem: Problem, self_tests_only: bool) -> tuple[list[Text], list[Text]]:
+def _lint(problem: Problem, self_tests_only: bool) -> Iterator[Text]:
+    """What is to be mended, then the facts."""
     ready = make_key(find_variant(problem, ""))
-    wrong = [_print_warning(format_fault(fault), "red") for fault in find_faults(ready)]
-    failed, never = _try_variants(problem)
+    yield from (_warn(format_fault(fault), "red") for fault in find_faults(ready))
+    failed, facts = _try_variants(problem)
     if self_tests_only:
-        return wrong + failed, []
+        yield from failed
+        return
     found = list_findings(ready)
-    wrong += [_format_finding(problem, finding) for finding in found if finding.cure]
+    yield from (_format_finding(problem, finding) for finding in found if finding.cure)
     if ready.run is not None and list_programs(ready.problem) and not ready.elsewhere:
-        wrong.append(_print_warning(COPIED))  # they are compared at the given point alone
+        yield _warn(COPIED)  # they are compared at the given point alone
     if names := [part.name for part in ready.problem.parts if ready.stands_at_one_point(part)]:
         cure = "let an input be differentiated, or give it by its shape"
-        wrong.append(
-            _print_warning(f"{', '.join(names)}: a formula is judged at this point only: {cure}")
-        )
+        yield _warn(f"{', '.join(names)}: a formula is judged at this point only: {cure}")
     for name in sorted(MISLEADING.keys() & problem.inputs.keys()):
         words = f"an input named `{name}` is easily taken for {MISLEADING[name]}"
-        wrong.append(_print_warning(f"{words}: choose another name"))
+        yield _warn(f"{words}: choose another name")
+    yield from failed
     known = [each for each in found if each.why and not each.cure]  # so in every such problem
-    facts = [": ".join(filter(None, [", ".join(each.ids), each.why])) for each in known]
-    return wrong + failed, [_print_warning(words, "dim") for words in facts + never]
+    same = [": ".join(filter(None, [", ".join(each.ids), each.why])) for each in known]
+    yield from (_warn(words, FACT) for words in same + facts)
 
 
-def _print_warning(words: str, style: str = "yellow") -> Text:
+def _warn(words: str, style: str = "yellow") -> Text:
     return Text(f"  {words}", style=style)
 
 
@@ -111,7 +111,7 @@ def _format_finding(problem: Problem, finding: Finding) -> Text:
     """`cannot reveal ...` or `cannot tell ... apart`, where, and the cure."""
     what = "cannot reveal" if finding.kind == "invisible" else "cannot tell apart"
     why = f" ({finding.why})" if finding.why else ""
-    text = _print_warning(f"{what} {', '.join(finding.ids)}: {finding.cure}{why}")
+    text = _warn(f"{what} {', '.join(finding.ids)}: {finding.cure}{why}")
     for line in underline(problem.program.source, finding.span, indent="      "):
         text.append(f"\n{line}", style="not yellow")
     return text
@@ -130,11 +130,9 @@ def _try_variants(problem: Problem) -> tuple[list[Text], list[str]]:
     for each in drawn:
         own = with_draw(problem, each)
         if is_admitted(problem, each):
-            said = (
-                f"{format_fault(fault)} (where {_format_numbers(own)})"
-                for fault in find_faults(make_key(own))
-            )
-            wrong += [_print_warning(words, "red") for words in said]
+            where = f"(where {_format_numbers(own)})"
+            faults = map(format_fault, find_faults(make_key(own)))
+            wrong += [_warn(f"{fault} {where}", "red") for fault in faults]
         else:
             found = find_hidden(problem, each)
             more = None if found is None else found - find_usual(problem)
@@ -148,7 +146,7 @@ def _try_variants(problem: Problem) -> tuple[list[Text], list[str]]:
         why += [f"makes {'; '.join(alike[:3])} look alike"] if alike else []
         words = "cannot be graded" if group is None else f"{' and '.join(why)}, unlike others"
         facts.append(f"never drawn: {'; '.join(variants)}: {words}")
-    return wrong if left else [_print_warning(NONE_SHOWS_ALL)], facts
+    return wrong if left else [_warn(NONE_SHOWS_ALL)], facts
 
 
 def _format_numbers(problem: Problem) -> str:

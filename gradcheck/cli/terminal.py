@@ -137,13 +137,11 @@ def show_judged(to: Console, line: Mapping[str, Any], source: str) -> None:
     """
     from gradcheck.report.judgements import list_findings  # noqa: PLC0415 - not what `solve` needs
 
-    said = [f"understood  {line['understood']}"] if line["understood"] else []
-    told = [*said, *map(escape_controls, list_findings(line, source))]
-    marked = [(words, "") for words in told] + [
-        (escape_controls(r), "dim") for r in line["remarks"] or ()
-    ]
+    told = [f"understood  {line['understood']}"] if line["understood"] else []
+    marked = [(words, "") for words in (*told, *list_findings(line, source))]
+    marked += [(words, "dim") for words in line["remarks"] or ()]
     for words, style in marked:
-        for row in words.split("\n"):
+        for row in escape_controls(words).split("\n"):
             if row.startswith(CODE):
                 to.print(Text(f"  {row}", style=style), soft_wrap=True)
             else:
