@@ -2,12 +2,10 @@
 
 import json
 import os
-import shutil
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from itertools import combinations, groupby
@@ -315,17 +313,18 @@ def write_results(ledger: Ledger, out: Path, printers: Pool | None = None) -> Cl
     folder, names = out / "students", sorted(ledger.order())
     folder.mkdir(parents=True, exist_ok=True)
     groups = [(names[k], names[k : k + GROUP][-1]) for k in range(0, len(names), GROUP)]
-    kept = (out / NAME).exists()
-    with replace_file(out / "results.jsonl") if kept else nullcontext() as results:
-        given = ledger.path, folder, kept
-        asked = [printers.submit(_write_group, *given, each) for each in groups if printers]
-        facts = collect_facts(ledger)
-        for future in asked:
-            _receive(future, results)
-        for group in () if printers else groups:
-            _write_students(ledger, folder, results, group)
-    if kept:
+    asked = [printers.submit(_write_group, ledger.path, folder, g) for g in groups if printers]
+    for group in () if printers else groups:
+        _write_students(ledger, folder, group)
+    facts = collect_facts(ledger)
+    if (out / NAME).exists():
         write_grades(facts, out / "grades.csv")
+        with replace_file(out / "results.jsonl") as results:
+            for student in read_students(ledger):
+                results.writelines(f"{line}\n" for line in dump_lines(student))
+    for future in asked:
+        if failed := future.result():
+            raise OSError(*failed)
     written = {name_page(name) for name, *_ in facts.totals}
     patterns = (PAGES, HALF_WRITTEN) if printers else (PAGES,)
     for path in (path for pattern in patterns for path in folder.glob(pattern)):
@@ -335,28 +334,13 @@ def write_results(ledger: Ledger, out: Path, printers: Pool | None = None) -> Cl
     return facts
 
 
-def _receive(asked: "Future[Any]", results: IO[str] | None) -> None:
-    """Wait for another process to write a group, whose lines it leaves in a file."""
-    failed, lines = asked.result()
-    if failed:
-        raise OSError(*failed)
-    if results:
-        with Path(lines).open(encoding="utf-8") as file:
-            shutil.copyfileobj(file, results)
-        Path(lines).unlink()
-
-
-def _write_group(path: Path, folder: Path, with_lines: bool, between: tuple[str, str]) -> Any:
-    """The pages and the lines of some students, by another process; or why there are none."""
-    from gradcheck.report.pages import name_page  # noqa: PLC0415
-
-    lines = folder / f".{name_page(between[0])}.lines.new"
+def _write_group(path: Path, folder: Path, between: tuple[str, str]) -> tuple[Any, ...]:
+    """Write the pages of some students, in another process; or why they cannot be written."""
     try:
-        with lines.open("w", encoding="utf-8") if with_lines else nullcontext() as file:
-            _write_students(_open_beside(path), folder, file, between)
+        _write_students(_open_beside(path), folder, between)
     except OSError as error:
-        return (error.errno, error.strerror, str(error.filename)), ""
-    return (), str(lines)
+        return error.errno, error.strerror, str(error.filename)
+    return ()
 
 
 def prepare_pages(about: Mapping[str, Mapping[str, Any]], feedback: str) -> None:
@@ -376,26 +360,18 @@ def _open_beside(path: Path) -> Ledger:
     return Ledger(path, readonly=True, known=True)
 
 
-def _write_students(
-    ledger: Ledger, folder: Path, results: IO[str] | None, between: tuple[str, str]
-) -> None:
+def _write_students(ledger: Ledger, folder: Path, between: tuple[str, str]) -> None:
     from gradcheck.report.pages import name_page, render_student  # noqa: PLC0415
 
-    worth, title, section = _collect_page_facts(ledger)
+    title, section = ledger.fact("title"), _make_writer(ledger)
     for student in read_students(ledger, between=between):
-        sections = [section(each) for each in student.answered]
-        possible = sum(worth[each.problem] for each in student.answered)
-        page = render_student(student, title, sections, possible)
+        page = render_student(student, title, map(section, student.answered))
         update_file(folder / name_page(student.name), page)
-        if results:
-            results.writelines(f"{line}\n" for line in dump_lines(student))
 
 
 @lru_cache(maxsize=1)
-def _collect_page_facts(
-    ledger: Ledger,
-) -> tuple[Mapping[str, float], str, Callable[[Answered], Markup]]:
-    """Points by problem, the title, and what makes a section of a page of a student's answers."""
+def _make_writer(ledger: Ledger) -> Callable[[Answered], Markup]:
+    """What makes a section of a page of a student's answers."""
     from gradcheck.report.pages import render_problem  # noqa: PLC0415
     from gradcheck.report.steps import solve_again  # noqa: PLC0415
 
@@ -409,8 +385,7 @@ def _collect_page_facts(
         solution = solve_again(own, lines[0].get("variant") or {}) if wrong else None
         return render_problem(answered.problem, own, lines, solution)
 
-    worth = {id: sum(part["points"] for part in each["parts"]) for id, each in about.items()}
-    return worth, ledger.fact("title"), section
+    return section
 
 
 @contextmanager

@@ -82,9 +82,9 @@ def _write(macro: str, *told: Any, template: str = "section.html") -> Markup:
     return Markup(getattr(_find_macros(template), macro)(*told))
 
 
-def render_student(student: Any, title: str, sections: Sequence[Markup], possible: float) -> str:
-    """The page of one student, of so many points that were possible."""
-    score = sum(line["score"] for line in student.lines)
+def render_student(student: Any, title: str, sections: Iterable[Markup]) -> str:
+    """The page of one student."""
+    score, possible = (sum(line[name] for line in student.lines) for name in ("score", "points"))
     return make_environment().get_template("student.html").render(
         student=student.name, called=student.called, title=title, sections=sections,
         score=score, possible=possible,

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from gradcheck.batch.collect import describe_problem
 from gradcheck.batch.ledger import (
@@ -42,18 +42,14 @@ class Attempt:
 
 
 Found = TypeVar("Found")
-Given = ParamSpec("Given")
 
 
-def run_in_thread(
-    method: Callable[Concatenate["Book", Given], Found],
-) -> Callable[Concatenate["Book", Given], Awaitable[Found]]:
+def run_in_thread(method: Callable[..., Found]) -> Callable[..., Awaitable[Found]]:
     """A method that is done by the thread of the ledger, and awaited."""
 
     @wraps(method)
-    def begin(book: "Book", /, *given: Given.args, **named: Given.kwargs) -> Awaitable[Found]:
-        task = partial(method, book, *given, **named)
-        return asyncio.get_running_loop().run_in_executor(book.thread, task)
+    def begin(book: "Book", *given: Any) -> Awaitable[Found]:
+        return asyncio.get_running_loop().run_in_executor(book.thread, method, book, *given)
 
     return begin
 
