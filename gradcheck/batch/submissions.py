@@ -174,8 +174,10 @@ def read_submissions(
                 yield from _read_rows(file, mapping)
             else:
                 yield from _read_file(file, names, roster, asked)
-        except GradcheckError as error:
+        except TextError as error:  # with its place
             yield Notice(str(error))
+        except GradcheckError as error:
+            yield Notice(f"{file.name}: {error}")
         except BROKEN as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             yield Notice(f"{file.name}: cannot be read: {reason}")
@@ -193,8 +195,7 @@ def _read_file(
             if roster.student(student) not in roster.called:  # a number that nobody wrote there
                 student = roster.owner(told.get("called", ""), whole=True) or student
         elif (student := owner) is None:
-            why = "the name does not fit --names, so nobody is graded by it"
-            raise GradcheckError(f"{file.name}: {why}")
+            raise GradcheckError("the name does not fit --names, so nobody is graded by it")
     if file.ending not in DOCUMENTS:
         cells = _read_cells(file, asked)
         times = Counter(name for name, _ in cells)
@@ -220,7 +221,7 @@ def _make_submission(student: str, answers: Mapping[str, Any], place: str, **mor
 def _read_content(file: File, most: int, cure: str) -> bytes:
     content = file.read(most)
     if len(content) > most:
-        raise GradcheckError(f"{file.name}: more than {most:,} bytes{cure}")
+        raise GradcheckError(f"more than {most:,} bytes{cure}")
     return content
 
 
@@ -235,16 +236,16 @@ def _read_document(
         value = {"answers": value, **named}
     if not isinstance(value, dict) or not isinstance(value.get("answers"), dict):
         cure = "write `answers:`, and under it a line for each problem: `id: answer`"
-        raise GradcheckError(f"{file.name}: no answers were found here - {cure}")
+        raise GradcheckError(f"no answers were found here - {cure}")
     student = value.get("student", "")
     if student is None or isinstance(student, dict | list):
-        raise GradcheckError(f"{file.name}: `student:` holds no name - write one, as text")
+        raise GradcheckError("`student:` holds no name - write one, as text")
     answers = {  # of no part: the only one, found later
         problem: given if isinstance(given, dict) else {"": given}
         for problem, given in value["answers"].items()
     }
     if sum(map(len, answers.values())) > MOST:
-        raise GradcheckError(f"{file.name}: more than {MOST} answers - split the file")
+        raise GradcheckError(f"more than {MOST} answers - split the file")
     written = student.written if isinstance(student, WrittenFloat) else str(student)
     return written if "student" in value else None, answers
 
@@ -298,25 +299,26 @@ def _read_typed(text: str, asked: Collection[str]) -> Iterator[tuple[str, Any]]:
 def _read_cells(file: File, asked: Collection[str]) -> list[tuple[str, Any]]:
     """What a notebook or a typed page answers: a problem (and part), and what; None if empty."""
     text = decode(_read_content(file, NOTEBOOK_BYTES, " - clear its outputs"), file.name)
-    typed, cure = file.ending != ".ipynb", "an answer's cell begins `#| gradcheck: PROBLEM`"
-    found = list(_read_typed(text, asked) if typed else _read_tagged(text, file))
-    if not found:
-        cure = "write a line `PROBLEM: answer` for each" if typed else cure
-        raise GradcheckError(f"{file.name}: no answers were found here - {cure}")
-    if len(found) > MOST:
-        raise GradcheckError(f"{file.name}: more than {MOST} answers - split the file")
-    return found
+    if file.ending == ".ipynb":
+        found, cure = _read_tagged(text), "an answer's cell begins `#| gradcheck: PROBLEM`"
+    else:
+        found, cure = _read_typed(text, asked), "write a line `PROBLEM: answer` for each"
+    if not (cells := list(found)):
+        raise GradcheckError(f"no answers were found here - {cure}")
+    if len(cells) > MOST:
+        raise GradcheckError(f"more than {MOST} answers - split the file")
+    return cells
 
 
-def _read_tagged(text: str, file: File) -> Iterator[tuple[str, str | None]]:
+def _read_tagged(text: str) -> Iterator[tuple[str, str | None]]:
     """The rest of each tagged cell."""
     try:
         value: Any = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise GradcheckError(f"{file.name}: not readable as a notebook: {error}") from None
+        raise GradcheckError(f"not readable as a notebook: {error}") from None
     cells = value.get("cells") if isinstance(value, dict) else None
     if not isinstance(cells, list):
-        raise GradcheckError(f"{file.name}: not a notebook - it has no cells")
+        raise GradcheckError("not a notebook - it has no cells")
     for cell in cells:
         source = cell.get("source", "") if isinstance(cell, dict) else ""
         if isinstance(source, list):
