@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -65,24 +65,33 @@ FOLDED: Mapping[str, Routine] = {
     "divide": operator.truediv, "power": operator.pow, "negative": operator.neg,
 }  # fmt: skip
 WAVES = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
-OF_ANY: Mapping[str, Routine] = {
-    CHOICE: lambda test, a, b: a if test != 0 else b,
-    PLUS: operator.pos,
-    "absolute": abs,
-}
+OF_ANY: Mapping[str, Routine] = {PLUS: operator.pos, "absolute": abs}
 OF_FLOATS: Mapping[str, Routine] = {  # where NumPy's own take ten times as long
     **{name: getattr(math, name) for name in (*WAVES, "exp", "sqrt", "log")},
     **{f"arc{name}": getattr(math, f"a{name}") for name in WAVES},
     **{name: holds for name, (holds, _) in TESTS.items()},
+    CHOICE: lambda test, a, b: a if test else b,
     **FOLDED,
     **OF_ANY,
 }
+
+
+def _compare(name: str, a: arb, b: arb) -> arb:
+    holds, fails = TESTS[name]
+    if not (holds(a, b) or fails(a, b)):
+        raise Undecided
+    return arb(int(holds(a, b)))
+
+
 # Enclosures need no decision where the ops' own cells ask which side it is.
 OF_BALLS: Mapping[str, Routine] = {
+    **{name: partial(_compare, name) for name in TESTS},
+    CHOICE: lambda test, a, b: a if _compare("NotEq", test, arb(0)) == 1 else b,
     "sign": lambda x: x.sgn(), "relu": lambda x: arb.max(x, arb(0)), "maximum": arb.max,
     "minimum": arb.min, "fmax": arb.max, "fmin": arb.min, **OF_ANY,
 }  # fmt: skip
 NO_VALUE = (ArithmeticError, ValueError, TypeError)
+is_near = partial(math.isclose, rel_tol=CLOSE)
 find_function = cache(FORMULAS.function)  # of names that were read: there are not many
 as_fraction = lru_cache(maxsize=1_000)(Fraction)  # of whole numbers
 
@@ -108,14 +117,6 @@ def on_balls(name: str) -> Routine:
     row = TABLE.get(name)
     cell = row.ball if row and row.elementwise else None
 
-    def compare(a: arb, b: arb) -> arb:
-        holds, fails = TESTS[name]
-        if holds(a, b):
-            return arb(1)
-        if fails(a, b):
-            return arb(0)
-        raise Undecided
-
     def wrap(*args: arb) -> arb:
         assert isinstance(cell, Composed)
         try:
@@ -124,8 +125,6 @@ def on_balls(name: str) -> Routine:
             return arb("nan")
         return result.x if type(result) is Ball else exact(result)
 
-    if name in TESTS:
-        return compare
     if cell is None:
         raise _Beyond(name)
     return wrap if isinstance(cell, Composed) else cell
@@ -160,16 +159,12 @@ def fold(name: str, numbers: Sequence[Value]) -> Fraction | None:
     ):
         return None
     result: Fraction = FOLDED[name](*numbers)
-    return None if _is_long(result, Fraction(1)) and name != "negative" else result
+    return None if _is_long(result) and name != "negative" else result
 
 
-def _is_long(value: Fraction, times: Fraction) -> bool:
+def _is_long(value: Fraction, times: Fraction | int = 1) -> bool:
     bits = value.numerator.bit_length() + value.denominator.bit_length()
     return bits * times > LONGEST
-
-
-def is_near(value: float, due: float) -> bool:
-    return abs(value - due) <= CLOSE * max(abs(value), abs(due))
 
 
 # -- single numbers --------------------------------------------------------------------------------
@@ -246,20 +241,12 @@ class Line:
             row = TABLE.get(name)
             if not row or row.params or row.arrange or len(args) != row.operands:
                 raise _Beyond(name)
-            if name == CHOICE and not self._compares(args[0]):
-                raise _Beyond(name)
         at = self.found.get((name, *args))
         if at is None:
             at = self.found[name, *args] = len(self.found)
             place = (getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0))
             self.steps[at] = Step(on_balls(name), args, name, place)
         return at
-
-    def _compares(self, slot: int) -> bool:
-        step = self.steps.get(slot)
-        if step is None or step.name != "multiply":
-            return step is not None and step.name in TESTS
-        return all(map(self._compares, step.args))
 
     # -- at a point --------------------------------------------------------------------------------
 

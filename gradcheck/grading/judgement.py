@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from flint import arb
@@ -145,26 +146,20 @@ OPEN = ("equal", "undecided")  # at the usual points: a proof may be found elsew
 FEWEST = 3  # points at which a formula must have been compared before it is called right
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """How an answer compares, at which points, and its values at those that it speaks of.
-
-    `varies` says that it is a formula, `tags` what else is to be said of a right one.
-    """
+class Compared(NamedTuple):
+    """How an answer compares, at which points, and its values at those that it speaks of."""
 
     outcome: Outcome
-    spots: tuple[Spot, ...]
+    spots: Sequence[Spot]
     answers: Sequence[At]
-    varies: bool = True
-    tags: tuple[str, ...] = ()
 
 
 def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
     """Numbers at the given point; formulas at every point, and where their pieces change."""
-    varies, due = ready.varies(key.scope), key.due(part)
-    if not varies and key.problem.form != "formula":
+    if key.problem.form != "formula" and not ready.varies(key.scope):
         return _compare_numbers(key, part, ready)
-    answers, spots = [ready.at(spot) for spot in key.spots], key.spots
+    due, spots = key.due(part), key.spots
+    answers = [ready.at(spot) for spot in spots]
     outcome = _tolerate(key, compare(answers, due), answers, due)
     if outcome.kind in OPEN and not outcome.rounded:
         more = find_further_sides(key, ready) if outcome.kind == "equal" else ()
@@ -181,13 +176,12 @@ def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
             outcome = Outcome("undecided", why="too few points of the domain were found")
         elif outcome.kind == "equal" and (piece := describe_unseen(ready, spots)):
             outcome = Outcome("undecided", why=f"`{piece}` is too far out to be seen")
-    return Compared(outcome, spots, answers, varies, ("rounded",) if outcome.rounded else ())
+    return Compared(outcome, spots, answers)
 
 
 def _compare_numbers(key: Key, part: str, ready: Readings) -> Compared:
     """An answer that says nothing about other points than the given one.
 
-    An exact number that is right there alone is tagged: the gradient is another one elsewhere.
     Where no point is given, a number speaks of them all.
     """
     answer, noise, due = ready.at(key.spots[0]), key.noise(part), key.due(part)
@@ -199,13 +193,18 @@ def _compare_numbers(key: Key, part: str, ready: Readings) -> Compared:
         there = (compare_numbers(answer, halves, each, noise) for each in due)
         off = (replace(o, point=k) for k, o in enumerate(there) if o.kind == "different")
         outcome = next(off, outcome)
-    tags = ("rounded",) if outcome.rounded else ()
-    if outcome.kind == "equal" and ready.half_units.shape == () and not ready.half_units.item():
-        found = (g for g in map(find_floats, due) if g is not None)
-        known = [g for g in found if ready.names or not g.shape]  # of a list in letters
-        alone = len(known) > 1 and not all(np.allclose(g, known[0]) for g in known)
-        tags = (*tags, "one-point") if alone else tags
-    return Compared(outcome, key.spots, [answer], varies=False, tags=tags)
+    return Compared(outcome, key.spots, [answer])
+
+
+def _tag_right(key: Key, part: str, ready: Readings, found: Compared) -> Iterator[str]:
+    """Rounded; or an exact number where the gradient is another one elsewhere."""
+    if found.outcome.rounded:
+        yield "rounded"
+    if len(found.answers) == 1 and ready.half_units.shape == () and not ready.half_units.item():
+        due = (g for g in map(find_floats, key.due(part)) if g is not None)
+        known = [g for g in due if ready.names or not g.shape]  # of a list in letters
+        if not all(np.allclose(g, known[0]) for g in known):
+            yield "one-point"
 
 
 def _tolerate(key: Key, outcome: Outcome, answers: Sequence[At], due: Sequence[At]) -> Outcome:
@@ -236,14 +235,14 @@ def judge_gradient(
         return base.conclude("needs-review", f"{OURS}: {error}")
     outcome = found.outcome
     if outcome.kind == "equal":
-        return base.settle(Comparison("right", tags=found.tags), key)
+        return base.settle(Comparison("right", tags=(*_tag_right(key, part, ready, found),)), key)
     if outcome.kind == "undecided":
         why = outcome.why or "precision ran out before the answer was told from the gradient"
         return base.conclude("needs-review", why)
     yours, due = (None if v is None else middle(v) for v in (outcome.yours, outcome.expected))
     wrong = Comparison(
         "wrong",
-        remarks=(*_say_why(key, found), *_say_where(key.due(part), found)),
+        remarks=(*_say_why(key, ready, found), *_say_where(key.due(part), found)),
         tags=(outcome.kind,) if outcome.kind in ("narrower", "shape") else (),
         yours=yours,
         expected=due,
@@ -254,7 +253,7 @@ def judge_gradient(
     return base.settle(wrong, key)
 
 
-def _say_why(key: Key, found: Compared) -> Iterator[str]:
+def _say_why(key: Key, ready: Readings, found: Compared) -> Iterator[str]:
     outcome, yours, due = found.outcome, found.outcome.yours, found.outcome.expected
     usual = outcome.point < len(key.spots)  # far out a whole term may be so little
     if outcome.kind == "narrower":
@@ -265,7 +264,7 @@ def _say_why(key: Key, found: Compared) -> Iterator[str]:
         yield ROUNDED
     elif outcome.why:
         yield outcome.why
-    if key.problem.form == "formula" and not found.varies:
+    if key.problem.form == "formula" and not ready.varies(key.scope):
         yield "a formula is due: a number for one point does not do"
 
 
@@ -296,7 +295,7 @@ def _diagnose(key: Key, part: str, ready: Readings, found: Compared) -> Diagnosi
     """
     if found.outcome.kind == "narrower":
         return Diagnosis("unnamed")
-    taught = find_known(key, part, ready, found.varies) if key.problem.known_answers else None
+    taught = find_known(key, part, ready) if key.problem.known_answers else None
     if taught is not None:
         return taught
     try:
@@ -344,7 +343,7 @@ def _step_aside(key: Key, k: int, name: str) -> tuple[Spot, ...]:
     return tuple(Spot(key.problem, {**point, name: each}) for each in moved)
 
 
-def find_known(key: Key, part: str, ready: Readings, varies: bool) -> Diagnosis | None:
+def find_known(key: Key, part: str, ready: Readings) -> Diagnosis | None:
     """The teacher's words for an answer that is equal, as a function, to one that is known.
 
     A number is compared at the given point.
@@ -352,7 +351,7 @@ def find_known(key: Key, part: str, ready: Readings, varies: bool) -> Diagnosis 
     for row, other in _read_taught(key, part):
         with suppress(*FAILURES):
             here, first = [ready.at(spot) for spot in key.spots], other.at(key.spots[0])
-            if varies:
+            if ready.varies(key.scope):
                 found = compare(here, [*map(other.at, key.spots)])
             else:
                 noise = np.zeros(ready.half_units.shape)

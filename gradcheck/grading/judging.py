@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice, zip_longest
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from gradcheck.answers.formula import Other, rebracket
 from gradcheck.diagnosis import Diagnosis, Hypothesis, explain, write_words
 from gradcheck.errors import OURS, Complaint, GradcheckError, TextError
 from gradcheck.grading.equivalence import find_floats
-from gradcheck.grading.formula import Floats, Readings, is_near
+from gradcheck.grading.formula import Floats, Readings, is_near, make_readings
 from gradcheck.grading.judgement import FAILURES, Judgement, judge_gradient
 from gradcheck.grading.key import DIAGNOSTIC, Key
 from gradcheck.grading.knots import find_distant_points
@@ -30,7 +29,7 @@ from gradcheck.training.judging import judge_program
 from gradcheck.training.outputs import Comparison, compare_values, is_same
 from gradcheck.training.preparing import reference_at
 from gradcheck.training.run import LONGEST, read_program
-from gradcheck.values import Array, Value
+from gradcheck.values import Value
 
 USUAL = 0.5  # how common a mistake is that is as likely as a bracket left out
 
@@ -130,9 +129,9 @@ def describe_reading(key: Key, part: Part, answer: Value) -> tuple[str, tuple[st
         return "", ()
     if key.run is None:
         ready = key.read(part, answer)
-        return ready.understood, ready.notes
-    read = read_output(key, part, key.run.trace.values[part.name], answer)
-    return read.understood, read.notes
+    else:
+        _, ready = read_output(key, part, key.run.trace.values[part.name], answer)
+    return ready.understood, ready.notes
 
 
 # -- what a program is asked at its end ------------------------------------------------------------
@@ -147,28 +146,6 @@ TRUTHS |= dict.fromkeys(["no", "nein", "non", "tensor(false)"], False)
 SHOWN = 200  # characters of a program that is too long to be read
 
 
-class OutputRead(NamedTuple):
-    """An answer as a value, how it is echoed, and what it was read as, if that is no list or shape.
-
-    `half` is half a unit of each typed digit.
-    """
-
-    value: Output
-    understood: str
-    ready: Readings | None = None
-    half: Value = 0.0
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """How ambiguous spellings were read."""
-        return self.ready.notes if self.ready else ()
-
-    @property
-    def formulas(self) -> Readings | None:
-        """Those of a function of the inputs."""
-        return self.ready if self.ready and self.ready.names else None
-
-
 def judge_output(base: Judgement, key: Key, part: Part, answer: Value, diagnose: bool) -> Judgement:
     """An answer to what is read at the end of a program; or a program, of which it is read."""
     assert key.run is not None
@@ -178,25 +155,25 @@ def judge_output(base: Judgement, key: Key, part: Part, answer: Value, diagnose:
         return base.settle(found, key)
     due, noise = key.run.trace.values[part.name], key.run.noise[part.name]
     try:
-        read = read_output(key, part, due, answer)
+        value, ready = read_output(key, part, due, answer)
     except TextError as error:
         return base.conclude("invalid", str(error))
     except GradcheckError as error:
         return base.conclude("wrong", f"the answer cannot be evaluated: {error}")
-    base = replace(base, ready=read.ready, understood=read.understood, remarks=read.notes)
-    found, question = compare_values(read.value, due, noise, read.half), key.gradient(part)
-    if read.formulas is not None and question is not None and question.exact:
+    base = replace(base, ready=ready, understood=ready.understood, remarks=ready.notes)
+    found, question = compare_values(value, due, noise, ready.slack), key.gradient(part)
+    if ready.names and question is not None and question.exact:
         # a formula for a gradient that a program reads, held against that gradient everywhere
         base, asked = base.conclude("", *found.remarks), question.problem.parts[0].name
-        judged = judge_gradient(base, question, asked, read.formulas, diagnose)
+        judged = judge_gradient(base, question, asked, ready, diagnose)
         if judged.diagnosis is None or (question.single and judged.named):
             return judged
-        said = explain_by_loop(key, part.name, read.formulas)
+        said = explain_by_loop(key, part.name, ready)
         return judged.attach(said, key) if said.hypotheses else judged
-    if read.formulas is not None and found.verdict == "right":
-        found = compare_further(key, part.name, read.formulas, found)
+    if ready.names and found.verdict == "right":
+        found = compare_further(key, part.name, ready, found)
     if found.verdict == "wrong" and diagnose:
-        found = replace(found, diagnosis=_diagnose(key, part, read, question))
+        found = replace(found, diagnosis=_diagnose(key, part, value, ready, question))
     return base.settle(found, key)
 
 
@@ -230,26 +207,28 @@ def compare_further(key: Key, part: str, ready: Readings, here: Comparison) -> C
 # -- what gives just this answer -------------------------------------------------------------------
 
 
-def _diagnose(key: Key, part: Part, read: OutputRead, question: Key | None) -> Diagnosis:
+def _diagnose(
+    key: Key, part: Part, value: Output, ready: Readings, question: Key | None
+) -> Diagnosis:
     """What gives an answer: a mistake of a gradient, or of the loop.
 
     Of what went back once the mistakes are those of any gradient; of several, first of all those
     of the loop. Numbers speak for the given point alone, formulas for as many as are looked at.
     """
     assert key.run is not None
-    formulas, slack = read.formulas, float(np.max(read.half, initial=0.0))
-    if formulas is None:
-        said = key.run.explain(part.name, read.value, slack)
-        if question is None or not question.single or not isinstance(read.value, np.ndarray):
-            return said
-        values: list[Array | None] = [read.value]
-    else:
-        said, slack = explain_by_loop(key, part.name, formulas), 0.0
+    slack = 0.0 if ready.names else float(np.max(ready.slack, initial=0.0))
+    if ready.names:
+        said = explain_by_loop(key, part.name, ready)
         if question is None or (said.hypotheses and not question.single):
             return said
-        values = [find_floats(formulas.at(spot)) for spot in question.spots[:DIAGNOSTIC]]
+        values = [find_floats(ready.at(spot)) for spot in question.spots[:DIAGNOSTIC]]
+    else:
+        said = key.run.explain(part.name, value, slack)
+        if question is None or not question.single or not isinstance(value, np.ndarray):
+            return said
+        values = [value]
     found = explain(question.mistaken, question.problem.parts[0].name, values, slack=slack)
-    if not found.hypotheses or formulas is not None:
+    if not found.hypotheses or ready.names:
         return found if found.hypotheses else said
     ids = {hypothesis.ids for hypothesis in found.hypotheses}
     more = [each for each in said.hypotheses if each.ids not in ids]
@@ -284,27 +263,28 @@ def _restrict(diagnosis: Diagnosis, hypotheses: Sequence[Hypothesis]) -> Diagnos
 # -- reading -------------------------------------------------------------------------------------
 
 
-def read_output(key: Key, part: Part, due: Output, answer: Value) -> OutputRead:
-    """An answer as what it is, given what is due: `(2, 3)` is a shape where a shape is due.
+def read_output(key: Key, part: Part, due: Output, answer: Value) -> tuple[Output, Readings]:
+    """An answer as a value, given what is due: `(2, 3)` is a shape where a shape is due.
 
     Raises TextError where it cannot be read, GradcheckError where it has no value.
     """
     if isinstance(due, tuple) and (shape := _read_shape(answer)) is not None:
-        return OutputRead(shape, str(shape))
+        return shape, make_readings({}, Plain(shape))
     if isinstance(due, bool) and isinstance(answer, str):
         answer = TRUTHS.get(answer.strip(" .").lower(), answer)
     if isinstance(answer, list) and isinstance(due, list):
         pairs = islice(zip_longest(answer, due), len(answer))
         pieces = [read_output(key, part, wanted, mine) for mine, wanted in pairs]
-        return OutputRead([p.value for p in pieces], ", ".join(p.understood for p in pieces))
+        understood = ", ".join(ready.understood for _, ready in pieces)
+        return [value for value, _ in pieces], make_readings({}, Plain(understood))
     ready = key.read(part, answer)
     if isinstance(ready.read, Plain):
         value = ready.read.value
-        return OutputRead(value if isinstance(value, bool | str) else None, str(value), ready)
+        return value if isinstance(value, bool | str) else None, ready
     values = find_floats(ready.at(key.spots[0]))
     if values is None:
         raise GradcheckError("it has no finite value")
-    return OutputRead(values, ready.understood, ready, np.broadcast_to(ready.slack, values.shape))
+    return values, ready
 
 
 def _read_shape(answer: Value) -> tuple[int, ...] | None:

@@ -1,8 +1,4 @@
-"""The key to a problem: its points, the verdict at each, and the gradients at any precision.
-
-Answers may use the names of the program's own values (`h = tanh(w*x)`, then `2*h*(1 - h**2)*x`),
-and gradients that are asked for themselves: where `wrt` has `z`, `X.T @ dz` answers for W.
-"""
+"""The key to a problem: its points, the verdict at each, and the gradients at any precision."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -13,7 +13,7 @@ from flint import arb
 
 from gradcheck.answers import echo
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.formula import TESTS, Line, Readings, Step, make_line
+from gradcheck.grading.formula import CHOICE, TESTS, Line, Readings, Step, make_line
 from gradcheck.grading.key import Key
 from gradcheck.grading.spots import Spot
 from gradcheck.language.kinds import FORMULAS
@@ -91,15 +91,11 @@ def _find_sides(lines: Sequence[Line], spot: Spot) -> Sides:
 def _list_candidates(key: Key, lines: Sequence[Line]) -> Iterator[Spot]:
     """The problem's reserve, then points close to the numbers that the answer mentions."""
     yield from key.reserve
-    typed = {abs(number) for line in lines for number in _list_typed(line)}
-    numbers = sorted({s for n in typed for s in (n, -n) if 2 < abs(n) < LARGEST})[:MOST]
+    typed = _fold_typed(line.tree for line in lines)
+    numbers = sorted(sign * number for number in typed if number > 2 for sign in (1, -1))[:MOST]
     beside = (_move_all(key, number + step) for number in numbers for step in (BESIDE, -BESIDE))
     for point in chain(draw_points_near(key.problem, numbers), beside):
         yield Spot(key.problem, point)
-
-
-def _list_typed(line: Line) -> list[Fraction]:
-    return [number for number in line.numbers.values() if isinstance(number, Fraction)]
 
 
 def _approach(lines: Sequence[Line], spots: Sequence[Spot]) -> Iterator[Spot]:
@@ -126,7 +122,7 @@ def _approach(lines: Sequence[Line], spots: Sequence[Spot]) -> Iterator[Spot]:
 def describe_unseen(ready: Readings, spots: Sequence[Spot]) -> str:
     """A piece of the answer that has no influence at any of the points, as it was typed; or ""."""
     for line in ready.lines:
-        rows = [(TABLE.get(step.name), step) for step in line.steps.values()]
+        rows = ((TABLE.get(step.name), step) for step in line.steps.values())
         hidden = [(row.unseen, step) for row, step in rows if row and row.unseen]
         for spot in spots:
             if not hidden:
@@ -136,7 +132,8 @@ def describe_unseen(ready: Readings, spots: Sequence[Spot]) -> str:
                 hidden = [each for each in hidden if each[0](*[values[i] for i in each[1].args])]
         if hidden:
             return min(line.text[slice(*step.place)] for _, step in hidden)
-        if any(abs(number) >= LARGEST for number in _list_typed(line)):
+        typed = (number for number in line.numbers.values() if isinstance(number, Fraction))
+        if any(abs(number) >= LARGEST for number in typed):
             seen = {side for spot in spots for side in _find_sides([line], spot).items()}
             if any((knot, -side) not in seen for knot, side in seen):
                 return line.text
@@ -185,8 +182,7 @@ def find_distant_spots(key: Key, ready: Readings) -> Iterator[Spot]:
 def _touch(key: Key, ready: Readings) -> Iterator[Spot]:
     """Where two things that an answer asks to be equal may be."""
     trees = (*ready.trees, *(line.tree for line in ready.lines))
-    compared = (n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Compare))
-    asking = [node for node in compared if isinstance(node.ops[0], ast.Eq | ast.NotEq)]
+    asking = [node for tree in trees for node in ast.walk(tree) if _asks_for_equals(node)]
     numbers = {Fraction(0), Fraction(1), *_fold_typed(asking)} if asking else set()
     for number in islice(sorted(numbers), MOST):
         yield from (Spot(key.problem, _move_all(key, sign * number)) for sign in (1, -1))
@@ -210,14 +206,25 @@ def _fold_typed(nodes: Iterable[ast.AST]) -> list[Fraction]:
     return sorted({abs(Fraction(middle(v)) if exact is None else exact) for v, exact in near})
 
 
+def _asks_for_equals(node: ast.AST) -> bool:
+    """Whether two things are, or whether one is 0."""
+    match node:
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq()]):
+            return True
+        case ast.Call(args=[condition, *_]):
+            row = _find_row(node)
+            return bool(row and row.name == CHOICE) and not isinstance(condition, ast.Compare)
+    return False
+
+
 def _is_knotted(node: ast.AST) -> bool:
     row = _find_row(node)
-    return isinstance(node, ast.Compare) or (row is not None and bool(row.kinks))
+    return isinstance(node, ast.Compare) or bool(row and row.kinks)
 
 
 def _saturates(node: ast.AST) -> bool:
     row = _find_row(node)
-    return row is not None and (row.unseen is not None or row.name == "exp")
+    return bool(row and (row.unseen or row.name == "exp"))
 
 
 def _find_row(node: ast.AST) -> Op | None:

@@ -7,9 +7,9 @@ program has, in floats. A small change that is right at all points in balls is a
 import ast
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from typing import NamedTuple, TypeGuard
@@ -86,62 +86,68 @@ SOLVED: Mapping[str, tuple[Routine, ...]] = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A piece of a formula, what it is an operand of, and what is due in its place at each point.
+
+    That is nan where it is not one number.
+    """
+
+    node: ast.expr
+    above: "Piece | None" = None
+    dues: Sequence[float] = ()
+
+
+def _solve(name: str, i: int, due: float, values: Iterable[float]) -> float:
+    """What is due in the place of an operand, of the values of all, where so much is due of all."""
+    with suppress(*NO_VALUE):
+        number = SOLVED[name][i](due, *values) if name in SOLVED else math.nan
+        return number if math.isfinite(number) else math.nan
+    return math.nan
+
+
 class PieceSearch:
-    """A formula at points of floats, and what is due there in the place of each of its pieces."""
+    """A formula in pieces, at points of floats."""
 
     def __init__(self, key: Key, part: Part, formula: Formula) -> None:
         """Nothing is known of it, without a point, where it is not of single numbers."""
         looks = key.looks(part) if part.name in key.problem.wrt else ()
-        self.body = formula.tree.body
-        self.nodes = [self.body]
-        self.above: dict[int, ast.expr] = {}
-        for node in self.nodes if looks else ():
-            self.nodes.extend(read_operation(node)[1])
-            self.above |= {id(piece): node for piece in read_operation(node)[1]}
         self.points = [Floats(look.point) for look in looks]
-        self.dues = [self._solve(x, look.due) for x, look in zip(self.points, looks, strict=True)]
+        self.pieces = [Piece(formula.tree.body, None, [look.due for look in looks])]
+        for piece in self.pieces if looks else ():
+            name, nodes = read_operation(piece.node)
+            known = [(x, due) for x, due in zip(self.points, piece.dues, strict=True)]
+            for i, node in enumerate(nodes):
+                dues = [_solve(name, i, due, map(x.value, nodes)) for x, due in known]
+                self.pieces.append(Piece(node, piece, dues))
 
-    def _solve(self, point: Floats, due: float) -> dict[int, float | None]:
-        """What is due in the place of each piece at a point; None where that is not one number."""
-        found: dict[int, float | None] = {id(self.body): due}
-        for node in self.nodes:
-            (name, pieces), above = read_operation(node), found[id(node)]
-            for i, piece in enumerate(pieces):
-                found[id(piece)], number = None, math.nan
-                with suppress(*NO_VALUE):
-                    if above is not None and name in SOLVED:
-                        number = SOLVED[name][i](above, *map(point.value, pieces))
-                if math.isfinite(number):
-                    found[id(piece)] = number
-        return found
-
-    def fits(self, node: ast.expr, new: ast.expr) -> bool:
-        """Whether a new piece in a node's place may make the whole the one that is due."""
-        for point, dues in zip(self.points, self.dues, strict=True):
-            value, here = point.value(new), node
-            while (due := dues[id(here)]) is None:
-                above = self.above[id(here)]
-                name, pieces = read_operation(above)
-                values = [value if piece is here else point.value(piece) for piece in pieces]
-                value, here = on_floats(name)(*values), above
-            if not is_near(value, due):
+    def fits(self, piece: Piece, new: ast.expr) -> bool:
+        """Whether something else in a piece's place may make the whole the one that is due."""
+        for k, point in enumerate(self.points):
+            value, here = point.value(new), piece
+            while math.isnan(here.dues[k]) and here.above is not None:
+                name, nodes = read_operation(here.above.node)
+                values = [value if node is here.node else point.value(node) for node in nodes]
+                value, here = on_floats(name)(*values), here.above
+            if not is_near(value, here.dues[k]):
                 return False
         return True
 
     @property
     def is_short(self) -> bool:
         """Whether so few pieces have a name in them that a change is another answer."""
-        named = {id(node) for node in self.nodes if isinstance(node, ast.Name)}
-        for node in reversed(self.nodes):
-            named |= {id(node)} if any(id(p) in named for p in read_operation(node)[1]) else set()
-        return sum(id(node) in named for node in self.nodes if read_operation(node)[1]) < FEWEST
+        named = [piece.above for piece in self.pieces if isinstance(piece.node, ast.Name)]
+        for piece in named:
+            if piece is not None and piece.above not in named:
+                named.append(piece.above)
+        return len({*named} - {None}) < FEWEST
 
 
 class Replacement(NamedTuple):
     """A piece of a formula, and what would stand there; None for numbers of the program's own."""
 
     kind: str
-    node: ast.expr
+    piece: Piece
     new: ast.expr | None
 
 
@@ -152,25 +158,23 @@ def find_changes(key: Key, search: PieceSearch, known: Sequence[Array]) -> list[
     """
     inputs = key.problem.select_inputs(key.scope.inputs)
     names = [name for name, entry in inputs.items() if not entry.shape]
-    sums = [node for node in search.nodes if _is_sum(node)]
-    terms = {id(search.body), *(id(term) for node in sums for term in read_operation(node)[1])}
     tried = [  # all of them are kept: values are known by the identity of pieces
-        Replacement(kind, node, new)
-        for node in search.nodes
-        for kind, new in _list_changes(node, search.dues[0][id(node)], id(node) in terms, names)
+        Replacement(kind, piece, new)
+        for piece in search.pieces
+        for kind, new in _list_changes(piece, names)
     ]
-    near = [change for change in tried if change.new and search.fits(change.node, change.new)]
-    for node in search.nodes if known else ():
-        near += [Replacement(kind, node, None) for kind in _list_multiples(search, node, known)]
+    near = [each for each in tried if each.new and search.fits(each.piece, each.new)]
+    for piece in search.pieces if known else ():
+        near += [Replacement(kind, piece, None) for kind in _list_multiples(search, piece, known)]
     return sorted(near, key=lambda change: KINDS.index(change.kind))
 
 
 # -- small changes ---------------------------------------------------------------------------------
 
 
-def _list_changes(
-    node: ast.expr, due: float | None, is_term: bool, names: Sequence[str]
-) -> Iterator[tuple[str, ast.expr]]:
+def _list_changes(piece: Piece, names: Sequence[str]) -> Iterator[tuple[str, ast.expr]]:
+    node, due = piece.node, piece.dues[0]
+    is_term = piece.above is None or _is_sum(piece.above.node)
     match node:
         case ast.Constant(int() | Fraction() as number) if not isinstance(number, bool):
             yield from (("number", new) for new in _list_numbers(Fraction(number), due))
@@ -186,8 +190,7 @@ def _list_changes(
             calls = (ast.Call(_make_name(other), [*args], []) for other in others if other != id)
             yield from (("function", call) for call in calls)
         case ast.BinOp(left, ast.Add() | ast.Sub() as op, right):
-            turned = ast.Sub() if isinstance(op, ast.Add) else ast.Add()
-            yield "sign", ast.BinOp(left, turned, right)
+            yield "sign", ast.BinOp(left, _negate(op), right)
         case ast.BinOp(left, op, right):
             yield from (
                 ("too much", kept) for kept in (left, right)[: 1 + isinstance(op, ast.Mult)]
@@ -201,6 +204,10 @@ def _list_changes(
         yield "missing", ast.BinOp(node, ast.Div(), factor)
 
 
+def _negate(op: ast.operator) -> ast.operator:
+    return ast.Sub() if isinstance(op, ast.Add) else ast.Add()
+
+
 def _make_name(name: str) -> ast.expr:
     return ast.Name(name, ast.Load())
 
@@ -209,9 +216,9 @@ def _is_sum(node: ast.expr) -> TypeGuard[ast.BinOp]:
     return isinstance(node, ast.BinOp) and isinstance(node.op, SUM)
 
 
-def _list_numbers(value: Fraction, due: float | None) -> Iterator[ast.expr]:
+def _list_numbers(value: Fraction, due: float) -> Iterator[ast.expr]:
     """The number that is due, where it is simple; inside a function, those near."""
-    if due is None:
+    if math.isnan(due):
         others = [value - 1, value + 1, 2 * value, value / 2, 10 * value, value / 10]
     else:
         others = [Fraction(due).limit_denominator(LARGEST)] if abs(due) < LARGEST**2 else []
@@ -220,10 +227,10 @@ def _list_numbers(value: Fraction, due: float | None) -> Iterator[ast.expr]:
             yield parse(str(other) if other > 0 else f"-({-other})")
 
 
-def _list_roundings(value: Fraction, due: float | None) -> Iterator[ast.expr]:
+def _list_roundings(value: Fraction, due: float) -> Iterator[ast.expr]:
     """The exact numbers of which a decimal may be what is left: 2*pi for 6.28."""
     unit = next((10.0**-k for k in range(DECIMALS) if not value * 10**k % 1), 0.0)
-    if due is None or not 0 < abs(due - value) <= unit:
+    if not 0 < abs(due - value) <= unit:
         return
     for constant, size in EXACT.items():
         share = Fraction(due / size).limit_denominator(SHARE)
@@ -250,10 +257,10 @@ def _differ(first: ast.operator, second: ast.operator) -> bool:
     return known and isinstance(first, SUM) != isinstance(second, SUM)
 
 
-def _list_multiples(search: PieceSearch, node: ast.expr, known: Sequence[Array]) -> Iterator[str]:
+def _list_multiples(search: PieceSearch, piece: Piece, known: Sequence[Array]) -> Iterator[str]:
     """What is due in its place: its square, a number times it, a value of the program, or that."""
+    node, due = piece.node, np.array(piece.dues)
     has = np.array([point.value(node) for point in search.points])
-    due = np.array([dues[id(node)] for dues in search.dues], dtype=float)
     with np.errstate(all="ignore"):
         ratio = due / has
         if not np.all(np.isfinite(ratio)):
@@ -269,7 +276,7 @@ def _list_multiples(search: PieceSearch, node: ast.expr, known: Sequence[Array])
                 yield "factor"
         if isinstance(node, ast.Call) and ast.unparse(node.func) in WAVES:
             known = [*known, *(getattr(np, wave)(value) for value in known for wave in WAVES)]
-        free = not isinstance(node, ast.Constant) and node is not search.body
+        free = not isinstance(node, ast.Constant) and piece.above is not None
         if free and any(_is_same(due, sign * value) for value in known for sign in (1, -1)):
             yield "value"
 
@@ -289,37 +296,36 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
     try:
         search = PieceSearch(key, part, formula)
         near: list[Replacement] = []
-        if search.points and read_number(search.body) is None:  # no number, as a text or as it is
+        if search.points and read_number(formula.tree.body) is None:  # no number, as it is or typed
             near = find_changes(key, search, ())
         elif key.run is None and not search.points:
-            changes = list_changes_of_arrays(search.body, Shapes(key.shapes))
-            near = [*islice(changes, TURNS)]
+            near = [*islice(list_changes_of_arrays(formula, Shapes(key.shapes)), TURNS)]
     except FAILURES:
         return None
-    for kind, node, new in near:
+    for kind, piece, new in near:
         if new is None or (search.points and kind != "rounding" and search.is_short):
             continue
-        tree = ast.fix_missing_locations(fill(formula.tree, {}, {id(node): new}))
+        tree = ast.fix_missing_locations(fill(formula.tree, {}, {id(piece.node): new}))
         with suppress(*FAILURES):
             ready = make_readings(key.shapes, replace(formula, tree=tree))
             if compare_answer(key, part.name, ready).outcome.kind == "equal":
-                return _diagnose(formula, kind, node, new)
+                return _diagnose(formula, kind, piece.node, new)
     return None
 
 
-def list_changes_of_arrays(body: ast.expr, sizes: Shapes) -> Iterator[Replacement]:
+def list_changes_of_arrays(formula: Formula, sizes: Shapes) -> Iterator[Replacement]:
     """Another transpose, another sign, a product of matrices for one of entries."""
-    for node in ast.walk(body):
+    for node in ast.walk(formula.tree.body):
         match node:
             case ast.Name() | ast.Call() | ast.Attribute() if len(sizes.of(node) or ()) > 1:
-                yield Replacement("transposed", node, _turn(node))
+                yield Replacement("transposed", Piece(node), _turn(node))
             case ast.BinOp(left, ast.Add() | ast.Sub() as op, right):
-                other = ast.Sub() if isinstance(op, ast.Add) else ast.Add()
-                yield Replacement("sign", node, ast.BinOp(left, other, right))
+                yield Replacement("sign", Piece(node), ast.BinOp(left, _negate(op), right))
             case ast.BinOp(left, ast.Mult(), right):
-                for a, b in ((left, right), (_turn(left), right), (left, _turn(right))):
-                    kind = "elementwise-for-matmul" if (a, b) == (left, right) else "transposed"
-                    yield Replacement(kind, node, ast.BinOp(a, ast.MatMult(), b))
+                matmul = ast.BinOp(left, ast.MatMult(), right)
+                yield Replacement("elementwise-for-matmul", Piece(node), matmul)
+                for a, b in ((_turn(left), right), (left, _turn(right))):
+                    yield Replacement("transposed", Piece(node), ast.BinOp(a, ast.MatMult(), b))
 
 
 def _turn(node: ast.expr) -> ast.expr:
@@ -356,7 +362,7 @@ def locate_blame(key: Key, part: Part, answer: str, line: int | None = None) -> 
         search = PieceSearch(key, part, formula if tree is None else formula.piece(tree))
         several = len(search.points) > 1
         found = find_changes(key, search, list(_list_values(key, part))) if several else []
-        return _blame(found, formula, search) if found else None
+        return _blame(found, formula.text) if found else None
     except FAILURES:
         return None
 
@@ -378,25 +384,27 @@ def _find_place(node: ast.expr) -> Place:
     return node.col_offset, node.end_col_offset or 0
 
 
-def _blame(found: Sequence[Replacement], formula: Formula, search: PieceSearch) -> Place:
+def _blame(found: Sequence[Replacement], typed: str) -> Place:
     """The smallest piece of the likeliest kind; of a sign or a factor the whole term."""
     kind = found[0].kind
-    nodes = [change.node for change in found if change.kind == kind]
-    if kind == "sign":  # between two terms it is that of the second one
-        nodes = [node.right if _is_sum(node) else node for node in nodes]
+    pieces = [change.piece for change in found if change.kind == kind]
     if kind not in OF_A_TERM:
-        return min(map(_find_place, nodes), key=lambda at: at[1] - at[0])
-    terms = (_find_place(_find_term(node, search)) for node in nodes)
+        places = (_find_place(piece.node) for piece in pieces)
+        return min(places, key=lambda at: at[1] - at[0])
+    terms = (_find_place(_find_term(piece, kind)) for piece in pieces)
     start, end = max(terms, key=lambda at: at[1] - at[0])
-    before = formula.text[:start].rstrip()  # a term with the sign before it
+    before = typed[:start].rstrip()  # a term with the sign before it
     return (len(before) - 1, end) if before.endswith(("+", "-")) else (start, end)
 
 
-def _find_term(node: ast.expr, search: PieceSearch) -> ast.expr:
-    """The largest product that a piece is a factor of."""
-    above = search.above.get(id(node))
-    if above is None:
-        return node
-    name, pieces = read_operation(above)
-    factors = {"multiply": pieces, "divide": pieces[:1], "negative": pieces}.get(name, ())
-    return _find_term(above, search) if any(node is factor for factor in factors) else node
+def _find_term(piece: Piece, kind: str) -> ast.expr:
+    """The largest product that a piece is a factor of; of a sign between two the second one."""
+    if kind == "sign" and _is_sum(piece.node):
+        return piece.node.right
+    while piece.above is not None:
+        name, nodes = read_operation(piece.above.node)
+        factors = {"multiply": nodes, "divide": nodes[:1], "negative": nodes}.get(name, ())
+        if not any(piece.node is factor for factor in factors):
+            break
+        piece = piece.above
+    return piece.node
