@@ -1,7 +1,5 @@
 # native.py in C, for the modules that are compiled (see setup.py).
-from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF, Py_REFCNT
-from cpython.weakref cimport PyWeakref_CheckRef, PyWeakref_GetRef, PyWeakref_NewRef
+from cpython.ref cimport Py_REFCNT
 from numpy cimport PyArray_BASE, PyArray_DESCR, PyArray_DIMS, PyArray_NDIM, ndarray, npy_intp
 
 # A clock of each module's own: tape.py, which makes every node, is the one to ask.
@@ -27,9 +25,6 @@ cdef inline Py_ssize_t spot(object a):
         mixed = mixed * 31 + <size_t>sizes[k] + (<size_t>sizes[k] >> 6)
     return mixed & 63
 
-cdef inline Py_ssize_t rank(object a):
-    return PyArray_NDIM(a) if type(a) is ndarray else a.ndim
-
 cdef inline bint has_shape(object a, tuple shape):
     if type(a) is not ndarray:
         return a.shape == shape
@@ -50,21 +45,5 @@ cdef inline bint has_form(object a, tuple form):
         return a.shape == form[0] and a.dtype is form[1]
     return has_shape(a, form[0]) and <object>PyArray_DESCR(a) is form[1]
 
-cdef inline bint looks_on(object a):
-    return type(a) is ndarray and PyArray_BASE(a) is not NULL
-
 cdef inline bint is_alone(object a):
     return PyArray_BASE(a) is NULL and Py_REFCNT(a) <= 2
-
-cdef inline object weak(object thing):
-    return PyWeakref_NewRef(thing, None)
-
-cdef inline object referent(object held):
-    cdef PyObject* found = NULL
-    if not PyWeakref_CheckRef(held):
-        return held()
-    if not PyWeakref_GetRef(held, &found):
-        return None
-    thing = <object>found
-    Py_DECREF(thing)
-    return thing

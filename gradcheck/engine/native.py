@@ -4,9 +4,7 @@ Compiled modules have them answered in C: the `.pxd` beside this file says the s
 tuples or numbers for it (see setup.py), and `tests/engine/test_native.py` holds one to the other.
 """
 
-from collections.abc import Callable
 from itertools import count
-from weakref import ref
 
 from numpy import ndarray
 
@@ -34,10 +32,6 @@ def spot(a: Value) -> int:
     return hash(a.shape) % SPOTS
 
 
-def rank(a: Value) -> int:
-    return a.ndim  # type: ignore[no-any-return]
-
-
 def has_shape(a: Value, shape: tuple[int, ...]) -> bool:
     return bool(a.shape == shape)
 
@@ -50,21 +44,6 @@ def has_form(a: Value, form: Value) -> bool:
     return has_shape(a, form[0]) and a.dtype is form[1]
 
 
-def looks_on(a: Value) -> bool:
-    """Whether this is an array in memory that belongs to another."""
-    return type(a) is ndarray and a.base is not None
-
-
 def is_alone(a: Value) -> bool:
     """Whether one dict and one name are all that knows this array; plain Python cannot say."""
     return False
-
-
-def weak(thing: Value) -> Callable[[], Value]:
-    """A reference that does not keep the thing alive."""
-    return ref(thing)
-
-
-def referent(held: Callable[[], Value]) -> Value:
-    """What a reference leads to, weak or not; None if that is gone."""
-    return held()

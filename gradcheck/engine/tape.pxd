@@ -44,7 +44,6 @@ cdef list RECENT, UNUSUAL
 cdef object float64, ndarray
 
 cpdef Node make_node(object op, tuple edges, tuple forms, tuple operands, object params)
-cpdef Leaf make_leaf(object variable)
 cpdef tuple read_saved(Node node)
 @cython.locals(watch=tuple, k=cython.Py_ssize_t, memory=Memory)
 cpdef check_saved(Node node)
@@ -59,6 +58,7 @@ cdef _copy_known(dict landed)
 cpdef Memory find_memory(State t)
 @cython.locals(memory=Memory)
 cpdef count_write(State t)
+@cython.locals(leaf=Leaf)
 cpdef object step_of(State t)
 cpdef object wrap(type kind, object value, bint tracked, Node node)
 cpdef object _move(State t, object by)

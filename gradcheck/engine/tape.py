@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
 from typing import Any, Self
+from weakref import ref
 
 import numpy as np
 from numpy import float64, ndarray
@@ -195,10 +196,11 @@ def step_of(t: State) -> Step:
         t._view.settle(t)
     if t._node is not None:
         return t._node
-    leaf = None if t._leaf is None else native.referent(t._leaf)
+    leaf: Leaf | None = None if t._leaf is None else t._leaf()
     if leaf is None:
-        leaf = make_leaf(t)
-        t._leaf = native.weak(leaf)
+        leaf = native.make(Leaf, ("hooks",))
+        leaf.variable, leaf.order = t, native.tick()
+        t._leaf = ref(leaf)
     return leaf
 
 
@@ -270,13 +272,6 @@ def make_node(
     node.params = params
     node.order = native.tick()
     return node
-
-
-def make_leaf(variable: Value) -> Leaf:
-    leaf: Leaf = native.make(Leaf, ("hooks",))
-    leaf.variable = variable
-    leaf.order = native.tick()
-    return leaf
 
 
 def stand_in(value: Value) -> tuple[Form, Value]:
@@ -362,7 +357,7 @@ def accumulate(node: Step, held: Value, g: Value) -> Value:
 
 def unbroadcast(g: Value, shape: Shape) -> Value:
     """Sum g over the axes that broadcasting added or stretched; the adjoint of broadcast_to."""
-    extra = native.rank(g) - len(shape)
+    extra = g.ndim - len(shape)
     if extra > 0:
         axes = tuple(range(extra)) if extra > 1 else 0
         g = SUM(g, axes) if type(g) is ndarray else g.sum(axis=axes)

@@ -9,7 +9,6 @@ cdef list UNUSUAL
 cdef object FLOAT, NONE, float64, ndarray
 
 cpdef object as_numpy(object value)
-cdef bint _looks(object y, object u)
 @cython.locals(watch=tuple, memory=Memory, node=Node, out=State)
 cdef object _record(
     object row, State left, State right, object u, object v, object y, tuple keeps, object params

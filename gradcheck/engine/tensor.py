@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy import float64, ndarray
@@ -174,7 +174,7 @@ def _make_quick(row: Op) -> Callable[..., "Tensor"]:
             y = forward(u) if alone else forward(u, v)
         if type(y) is not float64 and not native.of_type(y, FLOAT):
             y = widen(forward, (u,) if alone else (u, v), params, y)
-        if may_look and (_looks(y, u) or _looks(y, v)):
+        if may_look and type(y) is ndarray and (y is u or y is v or y.base is not None):
             return apply_to_any(row, (a,) if alone else (a, b), params)
         return _record(row, left, right, u, v, y, keeps, params)
 
@@ -226,10 +226,6 @@ def _record(  # noqa: PLR0917 - by position: it is called for every op
         node.y, watch = y, (*watch, -1, find_memory(out), 0)
     node.watch = watch
     return out
-
-
-def _looks(y: Value, u: Value) -> bool:
-    return type(y) is ndarray and (y is u or native.looks_on(y))
 
 
 QUICKLY.update(
@@ -338,7 +334,8 @@ def _make_methods() -> dict[str, Value]:
         made[f"__i{symbol}__"] = _make_step(_make_in_place(TABLE[name]), quick)
     for kind in (float, int, complex):
         made[f"__{kind.__name__}__"] = lambda self, kind=kind: kind(self._read_number())
-    return made | {"__slots__": (), "__neg__": made["negative"], "__abs__": made["absolute"]}
+    made |= {"__neg__": made["negative"], "__abs__": made["absolute"], "__pos__": lambda self: self}
+    return made | {"__slots__": ()}
 
 
 Methods: Value = type("Methods", (), _make_methods())
@@ -348,7 +345,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
     """A float64 array (unless given otherwise) that remembers the op it came from."""
 
     __slots__ = ()
-    __array_priority__ = 1000
 
     backward = backward_from
     __setitem__ = writing.set_item
@@ -358,6 +354,10 @@ class Tensor(State, Methods):  # type: ignore[misc]
     to = astype = to
     retain_grad, register_hook = retain, register
     retains_grad = property(retains)
+    ndim = property(lambda self: self._value.ndim)
+    dtype = property(lambda self: self._value.dtype)
+    T = property(lambda self: apply(TABLE["transpose"], (self,), {}))
+    _version = property(lambda self: self._memory.version)
     numel, dim = _make_call(np.size, unwrap), _make_call(np.ndim, unwrap)
 
     def __init_subclass__(cls, **kwargs: Value) -> None:
@@ -386,13 +386,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
         """One of the views that a function gives together: none of them may be written alone."""
         if self._view is not None:
             self._view.frozen = True
-        return self
-
-    @property
-    def _version(self) -> int:
-        return self._memory.version
-
-    def __pos__(self) -> Self:
         return self
 
     def __getitem__(self, index: Value) -> "Tensor":
@@ -511,21 +504,17 @@ class Tensor(State, Methods):  # type: ignore[misc]
         return format(self.item(), form) if self._value.ndim == 0 else object.__format__(self, form)
 
     def __deepcopy__(self, memo: dict[int, Value]) -> Self:
-        twin: Self = memo.setdefault(id(self), self._copy_leaf(np.array(self._value)[()]))
+        kind, (value, *marks) = self.__reduce__()
+        twin: Self = memo.setdefault(id(self), kind(np.array(value)[()], *marks))
         MODE.taken += self._tracked
         if self._grad is not None:
             twin._grad = self._grad.__deepcopy__(memo)
         return twin
 
     def __reduce__(self) -> Value:
-        self._copy_leaf(self._value)
-        return type(self), (self._value, self._tracked, None, self._parameter)
-
-    def _copy_leaf(self, value: Value) -> Self:
-        """A leaf like this one, around another value; refused for what is not a leaf."""
         if not self.is_leaf:
             raise RuntimeError(advice.NO_DEEPCOPY)
-        return type(self)(value, self._tracked, None, self._parameter)
+        return type(self), (self._value, self._tracked, None, self._parameter)
 
     __hash__ = object.__hash__
 
@@ -543,21 +532,9 @@ class Tensor(State, Methods):  # type: ignore[misc]
         return advice.TorchSize(self._value.shape)
 
     @property
-    def ndim(self) -> int:
-        return self._value.ndim  # type: ignore[no-any-return]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self._value.dtype  # type: ignore[no-any-return]
-
-    @property
     def size(self) -> advice.EntryCount:
         """How many entries: NumPy's count, and PyTorch's method that gives the shape."""
         return advice.EntryCount(self._value.size, self._value.shape)
-
-    @property
-    def T(self) -> "Tensor":  # noqa: N802 - NumPy's name
-        return apply(TABLE["transpose"], (self,), {})
 
     @property
     def mT(self) -> "Tensor":  # noqa: N802 - NumPy's name

@@ -151,7 +151,7 @@ log_softmax = _over_axis(
     exact=Composed(lambda x, axis=-1: x - plain_logsumexp(x, axis, keepdims=True)),
 )  # fmt: skip
 
-# -- layers: windows along the last axes ----------------------------------------------------------
+# -- layers ----------------------------------------------------------------------------------------
 
 
 @formula()
@@ -162,9 +162,6 @@ def linear(x: Numbers, weight: Numbers, bias: Numbers = None) -> Numbers:
 def _scale(y: Numbers, weight: Numbers, bias: Numbers) -> Numbers:
     y = y if weight is None else y * weight
     return y if bias is None else y + bias
-
-
-# -- windows along the last axes -----------------------------------------------------------------
 
 
 def _repeat(value: Numbers, count: int) -> tuple[int, ...]:
@@ -254,12 +251,8 @@ def _avg_pool(
     return _pool(x, kernel_size, stride, padding, count=count, of=np.mean)
 
 
-def _find_largest(windows: Numbers, axis: tuple[int, ...]) -> Numbers:
-    """The largest entry of each window; of equal ones the first, as in PyTorch."""
-    return max_along(gather_along(windows, axis), -1).values
-
-
-_max_pool = partial(_pool, of=_find_largest)
+# Of equal entries of a window the first one counts as the largest, as in PyTorch.
+_max_pool = partial(_pool, of=lambda x, axis: max_along(gather_along(x, axis), -1).values)
 for _n in (1, 2):
     for _name, _formula in (("conv", _convolve), ("max_pool", _max_pool), ("avg_pool", _avg_pool)):
         formula(name=f"{_name}{_n}d")(partial(_formula, count=_n))

@@ -73,7 +73,7 @@ def quantile(x: Numbers, q: Numbers, axis: Numbers = None, *, keepdims: bool = F
     x = x if hasattr(x, "shape") else np.asarray(x)
     rows = np.sort(_gather_known(x, axis), axis=-1)
     n = np.shape(rows)[-1]
-    at = (np.stack(q) if isinstance(q, list | tuple) else q) * (n - 1)
+    at = np.multiply(q, n - 1)
     here = bare_numbers(at)  # compared and never rounded, so that exact numbers stay exact
     low = np.sum(here[..., None] >= np.arange(1, n), axis=-1).astype(int)
     high = low + np.asarray(here > low).astype(int)
@@ -84,7 +84,7 @@ def quantile(x: Numbers, q: Numbers, axis: Numbers = None, *, keepdims: bool = F
 
 formula(np.percentile)(
     lambda x, q, axis=None, *, keepdims=False: quantile.meaning(
-        x, (np.stack(q) if isinstance(q, list | tuple) else q) / 100, axis, keepdims=keepdims
+        x, np.divide(q, 100), axis, keepdims=keepdims
     )
 )
 

@@ -61,7 +61,6 @@ ALONG: Meant = lambda args, named: bool(named.keys() & {"dim", "keepdim"})
 NOT_NUMPYS: Meant = lambda args, named: "axis" not in named
 """NumPy's arrays have no such method, or another: `axis=` alone says that NumPy is meant."""
 UNDIVIDED: Meant = lambda args, named: not named.keys() & {"correction", "unbiased", "ddof"}
-SWAP = "write `swapaxes(x, 0, 1)`, or `permute(x, (1, 0))`"
 DIVISOR = "PyTorch divides by n - 1, NumPy by n: say `correction=1` or `correction=0`"
 SOFTMAX = Differing(
     lambda args, named: not args and not named.keys() & AXES,
@@ -75,7 +74,7 @@ FUNCTIONS: Mapping[str, Differing] = {
     "median": Differing(ALWAYS, "", "median_along"), "sort": Differing(ALWAYS, "", "sort_along"),
     "split": Differing(ALWAYS, "", "split_along"),
     "softmax": SOFTMAX, "log_softmax": SOFTMAX,
-    "transpose": Differing(WITH_MORE, SWAP),
+    "transpose": Differing(WITH_MORE, "write `swapaxes(x, 0, 1)`, or `permute(x, (1, 0))`"),
     "norm": Differing(
         _takes_all_entries,
         "PyTorch takes all entries, NumPy rows or columns: say `p=...`, or `np.linalg.norm`",

@@ -5,7 +5,7 @@ NumPy's default, where PyTorch's own is n - 1.
 """
 
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from math import prod as product
 
 import numpy as np
@@ -42,20 +42,13 @@ def spread(g: Numbers, shape: Shape, axis: Axis, keepdims: bool) -> Numbers:
 
 def repeat_along(g: Numbers, shape: Shape) -> Numbers:
     """What broadcasts against a shape, in this shape."""
-    if type(g) is np.float64:
-        if not shape:
-            return g
-        full = np.empty(shape)
-        full.fill(g)
-        return full
-    if isinstance(g, np.ndarray):
-        return g * _ones(shape)  # much faster than broadcast_to, and the same to the last bit
-    return np.broadcast_to(g, shape)
-
-
-@lru_cache(maxsize=4096)
-def _ones(shape: Shape) -> Numbers:
-    return np.broadcast_to(1.0, shape)
+    if not isinstance(g, np.ndarray | np.float64):
+        return np.broadcast_to(g, shape)
+    if not shape:
+        return g
+    full = np.empty(shape, g.dtype)  # much faster than broadcast_to
+    full[...] = g
+    return full
 
 
 def count(shape: Shape, axis: Axis) -> float:

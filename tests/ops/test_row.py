@@ -66,7 +66,7 @@ def test_method(name):
     text, values = program(name)
     for spelling in (name, *TABLE[name].school):
         method = getattr(Tensor, spelling)
-        if callable(method):
+        if callable(method) and spelling != "contiguous":  # the tensor itself, mostly
             assert name in ops_of(
                 text, {**values, name: lambda x, *a, m=method, **k: m(x, *a, **k)}
             )
