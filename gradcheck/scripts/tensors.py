@@ -1,6 +1,7 @@
 """`torch` as scripts use it beside what gradcheck offers: one device, every float a float64."""
 
 import math
+import operator
 import pickle
 from contextlib import nullcontext
 from functools import partial, wraps
@@ -388,8 +389,8 @@ METHODS: Params = {
        for n in ("empty", "full", "ones", "tensor", "zeros")},
     "__float__": lambda self: float(self.item()),
     "__int__": lambda self: int(self.item()),
-    "__and__": lambda self, other: box(self._value & unwrap(other)),
-    "__or__": lambda self, other: box(self._value | unwrap(other)),
+    **{f"__{name}__": lambda self, other, _of=of: box(_of(self._value, unwrap(other)))
+       for name, of in {"and": operator.and_, "or": operator.or_, "xor": operator.xor}.items()},
     "__invert__": lambda self: box(~self._value),
     **dict.fromkeys(("cpu", "cuda"), lambda self, *args, **named: self),
     "data_ptr": lambda self: np.asarray(self._value).ctypes.data,

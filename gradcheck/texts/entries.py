@@ -143,11 +143,11 @@ class Form:
     shape: Shape = ()
 
     def __post_init__(self) -> None:
-        """NoText where it is no finite number, or too long."""
-        if self.expr is not None and self.expr.is_number and not self.expr.is_finite:
-            raise NoText("no finite number")
-        if self.expr is not None and self.expr.count_ops() > LARGEST:
-            raise NoText("too long to be written out")
+        expr = self.expr
+        if expr is not None and (
+            (expr.is_number and not expr.is_finite) or expr.count_ops() > LARGEST
+        ):
+            raise NoText("no finite number, or too long to be written out")
 
     __add__ = _join(operator.add)
     __sub__ = _join(operator.sub)

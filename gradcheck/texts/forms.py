@@ -381,11 +381,11 @@ def _trust(
             texts = write_texts(here)
     except FAULTS:
         return {}, None
-    texts = {n: t for n, t in texts.items() if n in judged and len(t) <= LONGEST}
-    texts = {n: t for n, t in texts.items() if gives(t, here.values, judged[n])}
+    short = {n: t for n, t in texts.items() if n in judged and len(t) <= LONGEST}
+    texts = {n: t for n, t in short.items() if gives(t, here.values, judged[n])}
     if there is not None:
         due = compute_gradients(there)
-        texts = {n: t for n, t in texts.items() if gives(t, there.values, estimate(due[n], 0.0))}
+        texts = {n: t for n, t in texts.items() if gives(t, there.values, estimate(due[n]))}
     return texts, here
 
 

@@ -327,13 +327,11 @@ def _cumsum(at: PullSite, x: Form, **_: Value) -> Form:
     return numbers * leaf(f"cumsum({write_form(inner, ATOM)}[::-1])[::-1]", x.shape)
 
 
+RESHAPING = ("reshape", "ravel", "expand_dims", "squeeze")
 BACK: Mapping[str, Callable[..., Form]] = {
     "where": lambda at, c, a, b: at.g * (c if at.i == 1 else number(1) - c),
     **dict.fromkeys(("copy", "broadcast_to"), lambda at, x, **_: at.g),
-    **dict.fromkeys(
-        ("reshape", "ravel", "expand_dims", "squeeze"),
-        lambda at, x, **_: reshape_form(at.g, x.shape),
-    ),
+    **dict.fromkeys(RESHAPING, lambda at, x, **_: reshape_form(at.g, x.shape)),
     "getitem": lambda at, x, index: put_back(at.g, x, index),
     "var": _var,
     "max": _max,
@@ -438,7 +436,7 @@ def make_value(node: Node, shape: Shape, operands: tuple[Form, ...]) -> Form:
         return found
     if name in VALUES:
         return VALUES[name](*operands, **params)
-    if name in ("reshape", "ravel", "expand_dims", "squeeze"):
+    if name in RESHAPING:
         return reshape_form(operands[0], shape)
     if name in ("copy", "broadcast_to"):
         return replace(operands[0], shape=shape)

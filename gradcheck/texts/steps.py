@@ -183,5 +183,5 @@ def _write_chain(run: RecordedRun, arrived: Mapping[str, ChainStep]) -> tuple[Ch
         lines = [ChainStep(n, writing.text(n, found[n]), arrived[n].value) for n in due]
     except FAULTS:
         return ()
-    right = all(gives(s.text, values, estimate(s.value, 0.0)) for s in lines)
+    right = all(gives(s.text, values, estimate(s.value)) for s in lines)
     return tuple(lines) if right else ()
