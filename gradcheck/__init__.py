@@ -6,6 +6,7 @@ runs a lesson; each is imported when it is first asked for.
 """
 
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,7 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *_ASKED, *_DTYPES, *_list_factories(), *ops, "__version__"})
 
 
+@cache
 def __getattr__(name: str) -> Any:
     """The public name, PyTorch's factory or dtype, or the op of that name."""
     if name in _HOME:

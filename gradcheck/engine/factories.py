@@ -43,9 +43,7 @@ def _space_evenly(*bounds: Value, **named: Value) -> Array:
 
 MAKERS: Mapping[str, Maker] = {
     "zeros": partial(_fill, 0.0), "ones": partial(_fill, 1.0), "empty": partial(_fill, 0.0),
-    "full": lambda size, fill_value, dtype=np.float64: np.full(
-        read_shape((size,)), fill_value, dtype
-    ),
+    "full": lambda size, fill_value, dtype=np.float64: _fill(fill_value, size, dtype=dtype),
     "eye": np.eye, "linspace": _space_evenly,
     "arange": lambda *bounds, **named: np.arange(*bounds, **respell(named, BOUNDS)),
     "zeros_like": np.zeros_like, "ones_like": np.ones_like, "empty_like": np.zeros_like,

@@ -346,6 +346,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     __slots__ = ()
 
+    __apply_op__ = staticmethod(apply)
     backward = backward_from
     __setitem__ = writing.set_item
     zero_, fill_, copy_ = writing.zero_, writing.fill_, writing.copy_
@@ -355,6 +356,8 @@ class Tensor(State, Methods):  # type: ignore[misc]
     retain_grad, register_hook = retain, register
     retains_grad = property(retains)
     ndim = property(lambda self: self._value.ndim)
+    shape = property(lambda self: advice.TorchSize(self._value.shape))
+    size = property(lambda self: advice.EntryCount(self._value.size, self._value.shape))
     dtype = property(lambda self: self._value.dtype)
     T = property(lambda self: apply(TABLE["transpose"], (self,), {}))
     _version = property(lambda self: self._memory.version)
@@ -436,10 +439,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
         operands, params = row.normal(args, kwargs)
         if handler_of(operands) is None:  # NumPy came here for a parameter: it would come for ever
             raise TypeError(advice.PLAIN_PARAMETER.format(name=row.name))
-        return apply(row, operands, params)
-
-    @staticmethod
-    def __apply_op__(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
         return apply(row, operands, params)
 
     # -- numbers, arrays, truth, text, copies
@@ -525,16 +524,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
         return True if other is None else self._value != unwrap(other)
 
     # -- shapes
-
-    @property
-    def shape(self) -> advice.TorchSize:
-        """Sizes of the axes: a tuple that prints as PyTorch's."""
-        return advice.TorchSize(self._value.shape)
-
-    @property
-    def size(self) -> advice.EntryCount:
-        """How many entries: NumPy's count, and PyTorch's method that gives the shape."""
-        return advice.EntryCount(self._value.size, self._value.shape)
 
     @property
     def mT(self) -> "Tensor":  # noqa: N802 - NumPy's name

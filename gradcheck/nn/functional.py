@@ -1,6 +1,6 @@
 """PyTorch's `torch.nn.functional`: the ops, by their names."""
 
-from functools import partial
+from functools import cache, partial
 
 from gradcheck.engine.factories import one_hot
 from gradcheck.engine.layers import IN_PLACE
@@ -16,6 +16,7 @@ def __dir__() -> list[str]:
     return sorted({*everything(), "one_hot"})
 
 
+@cache
 def __getattr__(name: str) -> Value:
     found = find_pytorchs(FUNCTIONALS.get(name, name))
     if found is None:

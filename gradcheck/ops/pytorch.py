@@ -208,8 +208,9 @@ def find_pytorchs(name: str) -> Routine | None:
     Where NumPy's means another thing, a call that PyTorch would read otherwise raises TypeError;
     `axis=` says that NumPy's is meant.
     """
-    if BY_SPELLING.get(name, name) in AS_FUNCTIONS:
-        return accept_spellings(OWN[BY_SPELLING.get(name, name)])
+    known = BY_SPELLING.get(name, name)
+    if known in AS_FUNCTIONS:
+        return accept_spellings(OWN[known])
     found, differing = everything().get(name), FUNCTIONS.get(name)
     if found is None or differing is None:
         return found

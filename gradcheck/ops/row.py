@@ -9,7 +9,7 @@ its argument at the edge.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from math import prod
 from types import CodeType
@@ -420,7 +420,8 @@ FORMULA_SPELLINGS: dict[str, str] = {}
 BY_COMPOUND: dict[Routine, Compound] = {}
 
 
-def everything() -> dict[str, Op | Compound]:
+@cache
+def everything() -> Mapping[str, Op | Compound]:
     """All rows and formulas, under each of their names."""
     table: dict[str, Op | Compound] = {**COMPOUNDS, **TABLE}
     spelled = BY_SPELLING | FORMULA_SPELLINGS
