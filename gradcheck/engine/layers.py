@@ -142,15 +142,22 @@ class Sequential(Module):
             x = module(x)
         return x
 
-    def __iter__(self) -> Iterator[Value]:
+    def _list_held(self) -> list[tuple[str, Value]]:
         own = vars(self).items()
-        return (each for name, each in own if name.isdigit() or isinstance(each, Module))
+        return [held for held in own if held[0].isdigit() or isinstance(held[1], Module)]
+
+    def __iter__(self) -> Iterator[Value]:
+        return (each for _, each in self._list_held())
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._list_held())
 
-    def __getitem__(self, k: int) -> Value:
-        return list(self)[k]
+    def __getitem__(self, k: int | slice) -> Value:
+        held: Value = self._list_held()[k]
+        return type(self)(dict(held)) if isinstance(k, slice) else held[1]
+
+    def __setitem__(self, k: int, module: Value) -> None:
+        setattr(self, self._list_held()[k][0], module)
 
 
 class ModuleList(Sequential):
@@ -159,7 +166,7 @@ class ModuleList(Sequential):
     forward = Module.forward  # refused, as PyTorch's is
 
     def __init__(self, modules: Iterable[Value] = ()) -> None:
-        super().__init__(*modules)
+        super().__init__(*(modules.values() if isinstance(modules, dict) else modules))
 
     def _print_members(self) -> list[str]:
         lines, k = [], 0
@@ -171,6 +178,11 @@ class ModuleList(Sequential):
 
     def append(self, module: Value) -> "ModuleList":
         setattr(self, str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Value]) -> "ModuleList":
+        for module in modules:
+            self.append(module)
         return self
 
 
