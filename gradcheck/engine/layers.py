@@ -12,7 +12,7 @@ from inspect import Parameter as Argument
 from inspect import Signature
 from itertools import groupby
 from textwrap import indent
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -159,6 +159,15 @@ class Sequential(Module):
     def __setitem__(self, k: int, module: Value) -> None:
         setattr(self, self._list_held()[k][0], module)
 
+    def append(self, module: Value) -> Self:
+        setattr(self, str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Value]) -> Self:
+        for module in modules:
+            self.append(module)
+        return self
+
 
 class ModuleList(Sequential):
     """Modules in a list, whose parameters count; what they do is up to the module around."""
@@ -175,15 +184,6 @@ class ModuleList(Sequential):
             lines.append(f"({k}): {text}\n" if n == 1 else f"({k}-{k + n - 1}): {n} x {text}\n")
             k += n
         return lines
-
-    def append(self, module: Value) -> "ModuleList":
-        setattr(self, str(len(self)), module)
-        return self
-
-    def extend(self, modules: Iterable[Value]) -> "ModuleList":
-        for module in modules:
-            self.append(module)
-        return self
 
 
 # -- layers ----------------------------------------------------------------------------------------
