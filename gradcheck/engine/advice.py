@@ -108,12 +108,10 @@ def drop_defaults(kwargs: Params) -> dict[str, Value]:
     return {k: v for k, v in said.items() if not (k == "where" and v is True)}
 
 
-def explain_refusal(ufunc: np.ufunc, method: str, kwargs: Params, no_row: bool) -> str:
+def explain_refusal(ufunc: np.ufunc, method: str, said: Params) -> str:
     """Why a ufunc call cannot be followed, and what to write instead."""
-    if no_row:
-        return explain_unknown(ufunc)
     form = f"np.{ufunc.__name__}" + (f".{method}" if method != "__call__" else "")
-    words = ", ".join(f"{key}=" for key in drop_defaults(kwargs))
+    words = ", ".join(f"{key}=" for key in said)
     return (
         f"{form}{' with ' + words if words else ''} cannot be followed by the tape; "
         f"give the result of np.{ufunc.__name__}(...) a name instead, and choose with np.where"

@@ -419,8 +419,10 @@ class Tensor(State, Methods):  # type: ignore[misc]
             return TABLE[FOLDS[method][ufunc]](*inputs, **said | {"axis": kwargs.get("axis", 0)})
         if row is None and ufunc in BARE and not kwargs.get("out"):
             return getattr(ufunc, method)(*map(unwrap, inputs), **kwargs)
-        if row is None or method != "__call__" or said:
-            raise TypeError(advice.explain_refusal(ufunc, method, kwargs, row is None))
+        if row is None:
+            raise TypeError(advice.explain_unknown(ufunc))
+        if method != "__call__" or said:
+            raise TypeError(advice.explain_refusal(ufunc, method, said))
         return apply(row, *row.normal(inputs, {}))
 
     def __array_function__(
@@ -522,8 +524,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     def __ne__(self, other: Value) -> Value:
         return True if other is None else self._value != unwrap(other)
-
-    # -- shapes
 
     @property
     def mT(self) -> "Tensor":  # noqa: N802 - NumPy's name
