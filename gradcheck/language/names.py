@@ -192,27 +192,22 @@ class NameWalk(ast.NodeVisitor):
         return found._replace(owner=owner)
 
     def _role_of_name(self, name: str, called: bool) -> NameRole | None:
-        vocabulary = self.vocabulary
         if self.is_variable(name):
-            hides = called and name in vocabulary.callables() and name not in self.layers
+            hides = called and name in self.vocabulary.callables() and name not in self.layers
             return NameRole("hidden" if hides else "variable")
-        if name not in self.helpers | BUILTINS and (own := vocabulary.function(name)):
-            return NameRole("function", own)
-        roles = {
-            "helper": self.helpers,
-            "builtin": BUILTINS,
-            "constant": vocabulary.constants,
-            "context": vocabulary.contexts,
-            "module": ROOTS,
-        }
-        return next((NameRole(role, name) for role, names in roles.items() if name in names), None)
+        if name in self.helpers:
+            return NameRole("helper", name)
+        if name in BUILTINS:
+            return NameRole("builtin", name)
+        found = self._role_of_member("", name)
+        return NameRole("module", name) if found is None and name in ROOTS else found
 
     def _role_of_member(self, prefix: str, name: str) -> NameRole | None:
-        """`np.sin`, `torch.pi`, `torch.no_grad`."""
+        """`sin`, `np.sin`, `torch.pi`, `torch.no_grad`."""
         vocabulary = self.vocabulary
         if own := vocabulary.function(_translate_word(prefix, name)):
             return NameRole("function", _find_method(prefix, own))
-        if name in vocabulary.constants or name == "newaxis":
+        if name in vocabulary.constants or (prefix and name == "newaxis"):
             return NameRole("constant", name)
         return NameRole("context", name) if name in vocabulary.contexts else None
 
