@@ -285,25 +285,21 @@ def _find_value(tape: Tape, step: Step) -> Value:
 def _check(tape: Tape, y: Node, x: Step, name: str, params: Params) -> Edge | None:
     """The block as one edge, if its rule, in one of its forms, is what the run's steps give."""
     g = tape.back(only={y}).get(y)
-    if g is None:
+    there = None if g is None else walk([(y, g)], retain=True, only={x}).get(x)
+    if there is None:
         return None
-    there = walk([(y, g)], verbs=RIGHT, retain=True, only={x}).get(x)
+    made, operand = tape.given[y].value, _find_value(tape, x)
     for form in KINDS[name].forms:
-        edge = _make_edge(name, g, tape.given[y].value, _find_value(tape, x), {**params, **form})
-        room = SAME * np.max(np.abs(edge.right))
-        if there is not None and np.allclose(there, edge.right, rtol=0, atol=room):
-            return edge
+        known = {**params, **form}
+        pull = partial(KINDS[name].pull, **known)
+        right = pull(g, made, operand)
+        if np.allclose(there, right, rtol=0, atol=SAME * np.max(np.abs(right))):
+            return Edge(
+                op=name, i=0, g=g, right=right, y=made, operands=(operand,), params=known,
+                shape=operand.shape, elementwise=False, shared=False,
+                rule=lambda g, y, operands, pull=pull: pull(g, y, *operands),
+            )  # fmt: skip
     return None
-
-
-def _make_edge(name: str, g: Value, y: Value, x: Value, params: Params) -> Edge:
-    def rule(g: Value, y: Value, operands: tuple[Value, ...]) -> Value:
-        return KINDS[name].pull(g, y, *operands, **params)
-
-    return Edge(
-        op=name, i=0, g=g, right=rule(g, y, (x,)), y=y, operands=(x,), params=params,
-        shape=x.shape, elementwise=False, shared=False, rule=rule,
-    )  # fmt: skip
 
 
 # -- what the kinds are known by -------------------------------------------------------------------

@@ -155,7 +155,6 @@ FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -
 SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
 REACH = np.arange(-4, 5)
 NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
-IN_FIRST = {"stage": " It happened in the first of the two differentiations."}
 
 
 def is_second(cases: Sequence[Case]) -> bool:
@@ -190,8 +189,9 @@ def _err_in_first(
         return
     again = line.tangents[-1].reshape(size) @ SECOND / h**2
     yield (), Made(differentiated_too_often, None), again
+    stage = " It happened in the first of the two differentiations."
     for key, made in list_acts(line, rows):
-        say = lambda made=made: {**made.texts, **IN_FIRST}
+        say = lambda made=made: {**made.texts, "stage": stage}
         yield ("first", *key), replace(made, say=say), made.flat.reshape(size) @ FIRST / h
 
 

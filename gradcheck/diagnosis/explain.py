@@ -148,7 +148,7 @@ def rank_hypotheses(
 
 # `u = u` and `v = v` say nothing: they stand where the arguments have no short text.
 NOTHING_SAID = re.compile(r"(,? with u = u(?:, v = v)?(?=[.,:])|, v = v(?=[.,:]))")
-QUOTED = frozenset({"text", "whole", "typed", "sign"})  # as it was typed
+QUOTED = frozenset({"text", "whole", "typed"})  # as it was typed
 READY = frozenset({"stage", "cure"})  # in words already
 BESIDE = re.compile(r"(?<=\d) ?\* ?(?=[a-zA-Z]\b(?!\())")  # between a number and a letter
 LONGEST = 48  # characters of a program in a sentence
@@ -157,7 +157,7 @@ EVERYWHERE = " It happened at every such place."
 PLAIN = {
     "text": "the expression", "whole": "the sum", "u": "u", "v": "v", "w": "the inside",
     "du": "u'", "dv": "v'", "dw": "its derivative", "c": "the constant", "factor": "a constant",
-    "typed": "1/(2x)", "sign": "bracket", "cure": "with another one", "h": "the other letter",
+    "typed": "1/(2x)", "cure": "with another one", "h": "the other letter",
 }  # fmt: skip
 # What PLAIN's words make of a sentence that was written for an expression.
 SMOOTHED = {

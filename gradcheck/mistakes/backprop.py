@@ -322,13 +322,6 @@ def subsets(axes: int) -> list[tuple[int, ...]]:
     return [c for k in range(1, axes + 1) for c in combinations(range(axes), k)]
 
 
-def _either(factor: Numbers) -> Numbers:
-    """A factor before the first mean, before the second, before both."""
-    return lambda e: [
-        (a, b) for a in (1.0, factor(e)) for b in (1.0, factor(e)) if (a, b) != (1.0, 1.0)
-    ]
-
-
 def _softmax_along_other(e: Edge, axis: int) -> Numbers:
     """The pull with a softmax along the wrong axis, and the sums along `axis`."""
     weights = TABLE["softmax"].forward(e.x, axis=1 - _axis(e))
@@ -356,7 +349,9 @@ for _id, _times, _says, _example_of_it in (
      "added.", _example(signs="+-")),
 ):
     pull(_id, _normal, _says,
-        (lambda e, factors: _norm(e, *factors), *_example_of_it), choices=_either(_times))
+        (lambda e, factors: _norm(e, *factors), *_example_of_it),
+        # before the second mean, before the first, before both
+        choices=lambda e, times=_times: [(1.0, times(e)), (times(e), 1.0), (times(e), times(e))])
 pull("summed-over-wrong-axis", lambda e: _normal(e) and np.ndim(e.y) > 1,
     "In the derivative of `{text}` the means go along the axis that was normalised: here along "
     "another.",

@@ -238,12 +238,6 @@ def _log_of_base(s: Operation) -> object:
     return np.log(BASES.get(s.op, s.u))
 
 
-SAYS = (
-    "`{text}` was split over the sum inside: (a + b)^n is not a^n + b^n, and no root, logarithm or "
-    "fraction is split so either."
-)
-
-
 def _sign(s: Operation) -> int:
     return -1 if s.op == "subtract" else 1
 
@@ -270,14 +264,6 @@ def _slope_split(s: Operation) -> Numbers:
     size = np.abs(n)
     split = _raise_summand(inner, 0, size) + _sign(inner) * _raise_summand(inner, 1, size)
     return s.fw / np.power(s.w, n) * np.where(n < 0, 1 / split, split) * s.dw
-
-
-def _fraction_split(s: Operation) -> Numbers:
-    return (1 / s.inner.u + _sign(s.inner) / s.inner.v) * s.dw
-
-
-def _denominator_split(s: Operation) -> Numbers:
-    return s.right * s.v**2 / (s.below.u**2 + _sign(s.below) * s.below.v**2)
 
 
 # fmt: off
@@ -349,7 +335,8 @@ derivative("log-derivative-wrong", tower,
     (lambda s: s.y * (s.dv * np.log(s.u) + s.v * s.du), "x**sin(x)",
      "x**sin(x) * (cos(x)*log(x) + sin(x))"))
 derivative("false-law-of-algebra", of_sum,
-    SAYS,
+    "`{text}` was split over the sum inside: (a + b)^n is not a^n + b^n, and no root, logarithm or "
+    "fraction is split so either.",
     (_function_split, "(3*x + 1)**4", "324*x**3"))
 derivative("false-law-of-algebra",
     lambda s: of_sum(s) and (power(s) or s.op in ("divide", "reciprocal")),
@@ -358,10 +345,11 @@ derivative("false-law-of-algebra",
     (_slope_split, "sqrt(x**2 + 9)", "x/(x + 3)"))
 derivative("false-law-of-algebra", sum_below,
     "The square of the sum below `{text}` was split: (a + b)^2 is a^2 + 2ab + b^2.",
-    (_denominator_split, "x/(x**2 + 1)", "(1 - x**2)/(x**4 + 1)"))
+    (lambda s: s.right * s.v**2 / (s.below.u**2 + _sign(s.below) * s.below.v**2), "x/(x**2 + 1)",
+     "(1 - x**2)/(x**4 + 1)"))
 derivative("false-law-of-algebra", lambda s: of_sum(s) and s.op == "log",
     "The rule for `{text}` is right; then the fraction was split: 1/(a + b) is not 1/a + 1/b.",
-    (_fraction_split, "log(x + 4)", "1/x + 1/4"))
+    (lambda s: (1 / s.inner.u + _sign(s.inner) / s.inner.v) * s.dw, "log(x + 4)", "1/x + 1/4"))
 derivative("exponent-sign-lost", lambda s: power(s) and bool(np.all(s.n < 0)),
     "The exponent of `{text}` is negative: the minus above was lost.",
     (lambda s: s.n * np.power(s.u, 1 - s.n) * s.du, "x**-3", "-3*x**4"))

@@ -141,11 +141,8 @@ def _is_odd(ready: Key) -> bool:
 
 
 def _is_judged_right(ready: Key, right: Mapping[str, str]) -> bool:
-    parts = ready.problem.parts
-    return all(
-        part.name in right and judge(ready, part, right[part.name]).verdict == "right"
-        for part in parts
-    )
+    named = [(part, right.get(part.name)) for part in ready.problem.parts]
+    return all(text and judge(ready, part, text).verdict == "right" for part, text in named)
 
 
 # -- right and wrong answers -----------------------------------------------------------------------
