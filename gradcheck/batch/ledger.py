@@ -95,11 +95,6 @@ FROM answers a JOIN questions ON number = question JOIN students ON name = stude
 LEFT JOIN marks m USING (student, problem, part) WHERE line IS NOT NULL AND (a.problem, a.part) IN
     (SELECT problems.id, JSON_EXTRACT(value, '$.name') FROM problems, JSON_EACH(about, '$.parts'))
 """
-ASK = (
-    "INSERT OR IGNORE INTO questions (hash, problem, part, answer, fingerprint)"
-    " VALUES (?, ?, ?, ?, ?)"
-)
-
 # What may change without changing a judgement. A new field of a problem counts until it is here.
 WORDS = frozenset({"title", "prompt", "right", "wrong", "file", "line", "choices", "variant"})
 
@@ -278,18 +273,14 @@ class Ledger:
 
     def take(self, student: str, given: Iterable[TakenAnswer]) -> None:
         """Keep what a student answered, in place of what was there; of an attempt all is kept."""
-        asked, rows, tried = [], [], []
         for each in given:
             packed = pack_answer(each.answer)
-            key = hash_question(each.fingerprint, each.part, packed)
-            asked.append((key, each.problem, each.part, packed, each.fingerprint))
-            rows.append((student, each.problem, each.part, each.kept, key))
+            number = self.number(each.problem, each.fingerprint, each.part, packed)
+            row = (student, each.problem, each.part, number, each.kept)
+            self.db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
             if each.attempt is not None:
-                tried.append((student, each.problem, each.attempt, each.part, each.kept, key))
-        self.db.executemany(ASK, asked)
-        found = "number, ? FROM questions WHERE hash = ?"
-        self.db.executemany(f"INSERT OR REPLACE INTO answers SELECT ?, ?, ?, {found}", rows)
-        self.db.executemany(f"INSERT OR REPLACE INTO tries SELECT ?, ?, ?, ?, {found}", tried)
+                tried = (student, each.problem, each.attempt, each.part, number, each.kept)
+                self.db.execute("INSERT OR REPLACE INTO tries VALUES (?, ?, ?, ?, ?, ?)", tried)
 
     def choose_best(self) -> None:
         """Let that attempt at a problem count which has most points; of equals the last."""
@@ -321,7 +312,8 @@ class Ledger:
     def number(self, problem: str, fingerprint: str, part: str, answer: str) -> int:
         """The number of a question, which may be new, by the answer as `packed`."""
         row = (hash_question(fingerprint, part, answer), problem, part, answer, fingerprint)
-        self.db.execute(ASK, row)
+        sql = "INSERT OR IGNORE INTO questions (hash, problem, part, answer, fingerprint)"
+        self.db.execute(f"{sql} VALUES (?, ?, ?, ?, ?)", row)
         found = self.db.execute("SELECT number FROM questions WHERE hash = ?", row[:1])
         return int(found.fetchone()[0])
 
