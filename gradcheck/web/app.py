@@ -21,15 +21,7 @@ from gradcheck.batch.ledger import describe_trouble
 from gradcheck.documents import WrittenFloat
 from gradcheck.report.judgements import restrict
 from gradcheck.web import pages, work
-from gradcheck.web.guard import (
-    COOKIE,
-    TERM,
-    Guard,
-    find_sender,
-    practice_of,
-    read_secret,
-    read_student,
-)
+from gradcheck.web.guard import COOKIE, TERM, Guard, find_sender, practice_of, read_secret
 from gradcheck.web.practice import Practice
 from gradcheck.web.work import Busy, RanAway, WorkerFault
 
@@ -50,13 +42,12 @@ class Asked(BaseModel):
 
 async def check(request: Request) -> Response:
     """`{"problem", "part", "answer"}`: a line of `grade --json`."""
-    asked, practice = await _read_asked(request), practice_of(request)
-    sender, student = find_sender(request), read_student(request)
-    problem = await practice.find(sender, student, asked.problem)
+    asked, practice, sender = await _read_asked(request), practice_of(request), find_sender(request)
+    problem = await practice.find(sender, asked.problem)
     part = problem.part(asked.part) if problem else None
     if problem is None or part is None:
         raise HTTPException(404, "there is no such problem, or no such part: name both")
-    line = await practice.judge(sender, student, problem, part, asked.answer)
+    line = await practice.judge(sender, problem, part, asked.answer)
     return JSONResponse(restrict(line, practice.settings.feedback))
 
 
@@ -65,12 +56,11 @@ async def understand(request: Request) -> Response:
 
     With `expression` (and `wrt`, `given`) instead of `problem`: a function that somebody typed.
     """
-    asked, practice = await _read_asked(request), practice_of(request)
-    sender = find_sender(request)
+    asked, practice, sender = await _read_asked(request), practice_of(request), find_sender(request)
     if asked.expression is not None:
         typed = asked.expression, (asked.given or [])[:20], asked.wrt, str(asked.answer or "")
         return JSONResponse(await practice.queue.ask(sender, work.understand_free, *typed))
-    problem = await practice.find(sender, read_student(request), asked.problem)
+    problem = await practice.find(sender, asked.problem)
     if problem is None:
         raise HTTPException(404, "there is no such problem")
     known = practice.asking(problem), asked.part or problem.parts[0].name, asked.answer

@@ -200,16 +200,12 @@ def practice_of(request: Request) -> "Practice":
     return found
 
 
-def read_student(request: Request) -> str:
-    """The name in the cookie, or nothing; where there is a roster, one of its students."""
-    found = request.scope.get("session", {}).get("name", "")
-    roster = practice_of(request).settings.roster
-    return found if roster is None or found in roster.called else ""
-
-
 def find_sender(request: Request) -> Sender:
-    """Whose turn it is: the student's, at an address."""
-    return Sender(request.client.host if request.client else "", read_student(request))
+    """Who asks from which address: the name in the cookie, or none; of a roster a student of it."""
+    name = request.scope.get("session", {}).get("name", "")
+    roster = practice_of(request).settings.roster
+    known = roster is None or name in roster.called
+    return Sender(request.client.host if request.client else "", name if known else "")
 
 
 def read_secret(directory: Path | None) -> str:

@@ -19,15 +19,7 @@ from gradcheck.report.judgements import LEVELS, format_mistake, restrict
 from gradcheck.report.pages import load_templates
 from gradcheck.web import work
 from gradcheck.web.drawing import plot
-from gradcheck.web.guard import (
-    admit,
-    find_sender,
-    has_grid,
-    name_cell,
-    practice_of,
-    read_answer,
-    read_student,
-)
+from gradcheck.web.guard import admit, find_sender, has_grid, name_cell, practice_of, read_answer
 from gradcheck.web.practice import find_made, name_like, name_next
 
 GUESS = 1.0  # seconds that a wrong code takes: none is to be guessed
@@ -57,7 +49,8 @@ def make_environment() -> Environment:
 
 def render_page(request: Request, name: str, status: int = 200, **more: Any) -> HTMLResponse:
     course = practice_of(request).settings.roster is not None
-    known = {"student": read_student(request), "path": request.url.path, "course": course, **more}
+    student, path = find_sender(request).name, request.url.path
+    known = {"student": student, "path": path, "course": course, **more}
     text = make_environment().get_template(name).render(known)
     return HTMLResponse(text, status)
 
@@ -69,7 +62,7 @@ def render_failure(request: Request, status: int, title: str, words: str) -> HTM
 async def sets(request: Request) -> Response:
     """All sets, with what the student has done."""
     practice = practice_of(request)
-    marks = await practice.book.marks(read_student(request))
+    marks = await practice.book.marks(find_sender(request).name)
     listed = [
         (each.title or each.file, [(p, find_state(p, marks)) for p in own])
         for each, own in practice.course.sets
@@ -88,8 +81,8 @@ def find_state(problem: Problem, marks: Mapping[tuple[str, str], str]) -> str:
 
 async def problem(request: Request) -> Response:
     """One problem; with POST, an answer to one of its parts judged."""
-    practice, student, sender = practice_of(request), read_student(request), find_sender(request)
-    found = await practice.find(sender, student, request.path_params["id"])
+    practice, sender = practice_of(request), find_sender(request)
+    student, found = sender.name, await practice.find(sender, request.path_params["id"])
     if found is None:
         return render_failure(request, 404, "There is no such problem", "Choose one from the list.")
     if why := (await practice.queue.prepare(found.id)).get("why"):
@@ -139,7 +132,7 @@ async def _judge_form(
         return {"typed": "", "empty": True}
     asked, most = str(form.get("level", "0")), LEVELS.index(practice.settings.feedback)
     level = min({"1": 1, "2": 2, "3": 3, "solution": FULL}.get(asked, 0), most)
-    full = await practice.judge(sender, read_student(request), problem, part, answer)
+    full = await practice.judge(sender, problem, part, answer)
     told = {"typed": answer, "line": restrict(full, LEVELS[level]), "level": level}
     if full["verdict"] in ("right", "wrong"):
         judged = {key: full[key] for key in ("part", "answer", "mistakes", "line")}
@@ -210,7 +203,7 @@ async def free(request: Request) -> Response:
 
 async def mistakes(request: Request) -> Response:
     """The mistakes that the student has made, and which are settled."""
-    practice, student = practice_of(request), read_student(request)
+    practice, student = practice_of(request), find_sender(request).name
     level = practice.settings.feedback
     history = await practice.book.history(student) if level != "verdict" else ()
     tried = {each.problem for each in history}

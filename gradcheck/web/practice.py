@@ -64,14 +64,14 @@ class Practice:
         await self.book.close()
 
     async def judge(
-        self, sender: Sender, student: str, problem: Problem, part: Part, answer: Any
+        self, sender: Sender, problem: Problem, part: Part, answer: Any
     ) -> dict[str, Any]:
-        """All that there is to tell of an answer; in the ledger, if there is a student.
+        """All that there is to tell of an answer; in the ledger, if the sender has a name.
 
         What no worker survives is left to a person. Raises Busy where too many wait.
         """
         if problem.follow_through and problem.nearer(part.name):
-            tried = await self.book.history(student)
+            tried = await self.book.history(sender.name)
             beside = {e.part: e.said["answer"] for e in tried if e.problem == problem.id}
             answer = gather_among(problem, part.name, {**beside, part.name: answer})
         judged = await self.book.find_judged(problem, part, answer)
@@ -83,9 +83,9 @@ class Practice:
                 judged = leave_answer(problem, *asked[1:], self.queue.limits.words())
             except WorkerFault as error:
                 judged = leave_answer(problem, *asked[1:], f"{OURS}: {error}")
-        if student:
-            await self.book.keep(student, problem, part, answer, judged)
-        return {"student": student, **json.loads(judged.line), "problem": problem.id}
+        if sender.name:
+            await self.book.keep(sender.name, problem, part, answer, judged)
+        return {"student": sender.name, **json.loads(judged.line), "problem": problem.id}
 
     async def ask(self, sender: Sender, other: Any, task: Callable[..., Any], *given: Any) -> Any:
         """What a worker says, or the `other` where none survives it; raises Busy."""
@@ -94,10 +94,10 @@ class Practice:
         except (RanAway, WorkerFault):
             return other
 
-    async def find(self, sender: Sender, student: str, id: str) -> Problem | None:
+    async def find(self, sender: Sender, id: str) -> Problem | None:
         """A problem of the sets, or one that is made for a mistake: `next.sign-error.7`."""
         if (found := self.course.problems.get(id)) is not None:
-            return await self._own(sender, student, found) if found.choices else found
+            return await self._own(sender, found) if found.choices else found
         if not (made := NEXT.fullmatch(id)):
             return None
         if id not in self.made and made[1] in SHOWN:
@@ -111,11 +111,12 @@ class Practice:
             return self.made[problem.id][1]
         return self.course.asking(problem)
 
-    async def _own(self, sender: Sender, student: str, problem: Problem) -> Problem | None:
+    async def _own(self, sender: Sender, problem: Problem) -> Problem | None:
         """A student's variant of a problem: the one that `gradcheck grade` expects of the name."""
-        key = problem.id, fold_name(student)
+        key = problem.id, fold_name(sender.name)
         if key not in self.variants:
-            drawn = await self.ask(sender, None, work.find_variant, self.asking(problem), student)
+            asked = self.asking(problem), sender.name
+            drawn = await self.ask(sender, None, work.find_variant, *asked)
             if drawn is None:
                 return None
             _make_room(self.variants)[key] = with_draw(problem, tuple(drawn))
