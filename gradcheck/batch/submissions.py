@@ -483,10 +483,7 @@ def list_names(names: Sequence[str], most: int = NAMED, between: str = ", ") -> 
 
 
 def _list_below(root: Path, others: list[str]) -> Iterator[File | Notice]:
-    """What lies in a directory, sorted by name; links are not followed out of it.
-
-    The names of files of other kinds are put into `others`.
-    """
+    """What lies in a directory, sorted by name; links are not followed out of it."""
     failed: list[OSError] = []
     found: list[Path] = []
     for folder, inner, names in os.walk(root, onerror=failed.append):
@@ -495,11 +492,9 @@ def _list_below(root: Path, others: list[str]) -> Iterator[File | Notice]:
         found += (Path(folder, name) for name in names if name not in own)
     for path in sorted(found):
         below = path.relative_to(root)
-        if any(map(_is_ignored, below.parts)):
+        if not _is_wanted(below, others):
             continue
-        if not _is_read(path):
-            others.append(below.as_posix())
-        elif path.is_symlink():
+        if path.is_symlink():
             yield Notice(f"{path}: a link is not followed - copy the file there")
         elif path.is_file():
             yield from _open_path(path, below.as_posix(), others)
@@ -517,27 +512,22 @@ def _open_path(path: Path, below: str, others: list[str]) -> Iterator[File | Not
         yield File(escape_controls(str(path)), below, lambda: path.open("rb"))
 
 
-def _is_read(path: PurePath) -> bool:
-    return path.suffix.lower() in ENDINGS or ONLINE.search(path.name) is not None
-
-
-def _is_ignored(name: str) -> bool:
-    return name.startswith(".") or name in LEFT_BY_SYSTEMS
+def _is_wanted(path: PurePath, others: list[str]) -> bool:
+    """Whether a file is read; those of other kinds are put into `others`."""
+    parts = [part for part in path.parts if part != ".."]
+    if any(part.startswith(".") or part in LEFT_BY_SYSTEMS for part in parts):
+        return False
+    read = path.suffix.lower() in ENDINGS or ONLINE.search(path.name) is not None
+    others += [] if read else [path.as_posix()]
+    return read
 
 
 def _list_members(path: Path, others: list[str]) -> Iterator[File | Notice]:
     """The files of an archive, in the order of their names; nothing is unpacked to the disk."""
     try:
         with zipfile.ZipFile(path) as archive:
-            wanted = []
-            for info in archive.infolist():
-                name = PurePosixPath(info.filename)
-                if info.is_dir() or any(_is_ignored(part) and part != ".." for part in name.parts):
-                    continue
-                if _is_read(name):
-                    wanted.append(info)
-                else:
-                    others.append(info.filename)
+            names = ((PurePosixPath(i.filename), i) for i in archive.infolist() if not i.is_dir())
+            wanted = [info for name, info in names if _is_wanted(name, others)]
             size = sum(info.file_size for info in wanted)
             limits = (
                 (len(wanted), "files in one archive", MEMBERS),
