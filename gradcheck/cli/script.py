@@ -24,10 +24,13 @@ def solve_script(file: Path, as_json: bool) -> int:
     words = [sys.executable, "-P", "-m", module, str(file), *([JSON] if as_json else [])]
     sys.stdout.flush()
     with subprocess.Popen(words) as child:
-        try:
-            return child.wait()
-        except KeyboardInterrupt:  # which the script has heard too
-            return child.wait()
+        with contextlib.suppress(KeyboardInterrupt):  # which the script has heard too
+            child.wait()
+        code = child.wait()
+    if code < 0:
+        what = f"{file}: its process ended with {code}"
+        open_screen(stderr=True).print(what, markup=False, soft_wrap=True)
+    return FOUND if code < 0 else code
 
 
 def main(words: list[str]) -> int:

@@ -16,7 +16,6 @@ x = torch.tensor(2.0, requires_grad=True)
 print(x.grad)
 """
 
-
 HALF = Path(__file__).with_name("half.txt").read_text()
 
 
@@ -38,14 +37,15 @@ def test_scripts_and_problem_files_are_solved_together(file, solve):
     wrong = file(LESSON + "(x**2 + torch.ones(2)).backward()\n", "ends.py")
     _, said, _ = solve(lesson, wrong, sine, "--json")
     first, ends, problem = (json.loads(line) for line in said.splitlines())
-    assert (first["problem"], first["printed"]) == ("lesson", "tensor(4.)\n")
-    assert [call["line"] for call in first["calls"]] == [5]
-    assert (ends["problem"], ends["verdict"]) == ("ends", "error")
-    assert problem["problem"] == "cubic-plus-sine"
+    told = first["problem"], first["printed"], *(call["line"] for call in first["calls"])
+    assert told == ("lesson", "tensor(4.)\n", 5)
+    told = ends["problem"], ends["verdict"], problem["problem"]
+    assert told == ("ends", "error", "cubic-plus-sine")
     code, said, complained = solve(wrong, sine)
-    assert code == 1
-    assert "grad can be implicitly created only for scalar outputs" in complained
-    assert "\n  error  the program ended in an error" in said
+    words = "grad can be implicitly created only for scalar outputs" in complained
+    assert (code, words, "\n  error  the program ended in an error" in said) == (1, True, True)
+    dies = file("import os\nos.kill(os.getpid(), 9)\n", "dies.py")
+    assert solve(dies, sine)[::2] == (1, f"{dies}: its process ended with -9\n")
 
 
 def test_a_wrong_backward_of_a_script_is_a_dissent(file, solve, monkeypatch, tmp_path):
