@@ -278,19 +278,12 @@ def _look(lines: Sequence[Function], expected: Estimate | None, here: float) -> 
 
 
 def move_along(case: Case, along: Params) -> Callable[[float], Numbers]:
-    """The value as a function of a step along a direction.
-
-    The moved inputs lie in the same memory at every step, or large ones would cost time.
-    """
+    """The value as a function of a step along a direction."""
     inputs = case.floats()
-    lines = [(u, inputs[name], np.empty(u.shape)) for name, u in along.items()]
-    inputs |= {name: moved for name, (_, _, moved) in zip(along, lines, strict=True)}
 
     def at(step: float) -> Numbers:
-        for u, still, moved in lines:
-            np.multiply(u, step, out=moved)
-            np.add(moved, still, out=moved)
-        return case.function("float", inputs)
+        moved = {name: np.asarray(inputs[name] + step * u) for name, u in along.items()}
+        return case.function("float", {**inputs, **moved})
 
     return at
 
