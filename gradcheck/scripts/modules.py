@@ -11,9 +11,10 @@ import numpy as np
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.backward import Removable
 from gradcheck.engine.factories import GENERATOR
-from gradcheck.engine.layers import LAYERS, Dropout, Held, Layer, Module, ModuleList, enter, mark
+from gradcheck.engine.layers import LAYERS, Dropout, Held, Layer, Module, ModuleList, enter
 from gradcheck.engine.optimizers import Adam, Optimizer
 from gradcheck.engine.tensor import Tensor
+from gradcheck.nn import Parameter
 from gradcheck.ops import TABLE, everything
 from gradcheck.values import Params, Value
 
@@ -188,9 +189,13 @@ class ModuleDict(Module, MutableMapping[str, Value]):
         return len(self._list_held())
 
 
+def _own(value: Tensor) -> Tensor:
+    return value if value._parameter else Parameter(value)
+
+
 class ParameterDict(ModuleDict):
     def __setitem__(self, name: str, value: Value) -> None:
-        setattr(self, name, mark(value))
+        setattr(self, name, _own(value))
 
     def _list_held(self) -> Mapping[str, Value]:
         return dict(self.named_parameters())
@@ -198,7 +203,7 @@ class ParameterDict(ModuleDict):
 
 class ParameterList(ModuleList):
     def __setattr__(self, name: str, value: Value) -> None:
-        super().__setattr__(name, mark(value) if name.isdigit() else value)
+        super().__setattr__(name, _own(value) if name.isdigit() else value)
 
 
 NN |= {each.__name__: each for each in (Identity, ModuleDict, ParameterDict, ParameterList)}
