@@ -26,7 +26,7 @@ from gradcheck.answers.tree import (
     POWER,
     PRODUCT,
     UNARY,
-    Shape,
+    WithoutIndex,
     bracket,
     broadcast,
     echo,
@@ -603,18 +603,6 @@ class Calls(Operands):
         """What was typed between two factors; None where they were not typed so."""
         end, start = left.end_col_offset or 0, right.col_offset
         return self.typed[end:start].strip() if end <= start else None
-
-
-class WithoutIndex(ast.NodeTransformer):
-    """`x_i` as the vector x, for a letter i."""
-
-    def __init__(self, letter: str, due: Shape, shape: Callable[[ast.expr], Shape | None]) -> None:
-        self.letter, self.due, self.shape = letter, due, shape
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        self.generic_visit(node)
-        indexed = isinstance(node.slice, ast.Name) and node.slice.id == self.letter
-        return node.value if indexed and self.shape(node.value) == self.due else node
 
 
 UNDECLARED: list[tuple[re.Pattern[str], Callable[[Calls, Token], ast.expr | None]]] = [

@@ -10,7 +10,7 @@ import ast
 import re
 
 from gradcheck.answers.calls import Calls
-from gradcheck.answers.operands import DEPTH, NEVER, NUMBER_BEHIND, as_list
+from gradcheck.answers.operands import NEVER, NUMBER_BEHIND, as_list
 from gradcheck.answers.tokens import Token, parts_digits, spell
 from gradcheck.answers.tree import (
     COMPARE,
@@ -70,9 +70,7 @@ class Parser(Calls):
     def expression(self, rank: int = 0) -> ast.expr:
         """One expression of operators that bind at least as tightly as `rank`."""
         outside, token = self.depth, self.tokens[self.at]
-        self.depth += 1
-        if outside >= DEPTH:
-            raise self.too_deep()
+        self.deeper()
         start = token.start
         if token.text in ("-", "+"):
             self.at += 1

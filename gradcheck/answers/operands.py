@@ -246,11 +246,8 @@ class Operands:
     def deeper(self) -> None:
         self.depth += 1
         if self.depth > DEPTH:
-            raise self.too_deep()
-
-    def too_deep(self) -> TextError:
-        message = f"more than {DEPTH} levels of brackets, signs and powers"
-        return self.fault(self.tokens[self.at], message, "simplify it first")
+            message = f"more than {DEPTH} levels of brackets, signs and powers"
+            raise self.fault(self.tokens[self.at], message, "simplify it first")
 
     def operand(self, node: ast.expr) -> ast.expr:
         """The node; a tuple where one number is due is none; a list of one is what it holds."""
@@ -536,9 +533,9 @@ class Operands:
         start = self.step().start
         index = self.operand(self.group()) if self.sees("[") else None
         inner = self.argument()
-        name = {2: "sqrt", 3: "cbrt"}.get(2 if index is None else int(read_number(index) or 0))
-        if name or index is None:
-            return self.apply(name or "sqrt", [inner], start)
+        degree = 2 if index is None else read_number(index)
+        if index is None or degree in (2, 3):
+            return self.apply("cbrt" if degree == 3 else "sqrt", [inner], start)
         exponent = self.combine(self.whole_number(1, start), ast.Div(), index, start)
         return self.combine(inner, ast.Pow(), exponent, start)
 

@@ -51,9 +51,7 @@ OUTLINED = LINKS | IS | {*COMPARED} | PARTING | AT_POINT | ROUNDED | THEREFORE |
 PARTS = frozenset([",", ";", ":", ".", "\n"])
 STOPPED = re.compile(r"\d+\.")  # a number at the end of a sentence
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
-OF = re.compile(
-    r"(?<!has )\b(?:derivative|gradient|slope|ableitung|dérivée|deriva[dt]a) \w+ (?:the )?$", re.I
-)
+OF = re.compile(rf"(?<!has )\b(?:{'|'.join(DERIVATIVES)}) \w+ (?:the )?$", re.I)
 MARKER = re.compile(
     r"(?:[a-iA-I]|[ivxIVX]{2,4}|\d{1,2}(?: [a-h])?) \) "
     r"|\( (?P<letter>[a-ivA-I]|[ivxIVX]{2,4}) \) (?=\w|[\\(\[])"

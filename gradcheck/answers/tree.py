@@ -5,7 +5,7 @@ As far as shapes can be told: they say whether only a matrix product fits.
 
 import ast
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 from functools import reduce
@@ -270,6 +270,18 @@ def _reduce(shape: Shape | None, told: dict[str | None, ast.expr]) -> Shape | No
                 places[int(axis or 0)] = slice(1) if kept else 0
                 return _index_shape(shape, places)
     return None
+
+
+class WithoutIndex(ast.NodeTransformer):
+    """`x_i` as the vector x, for a letter i."""
+
+    def __init__(self, letter: str, due: Shape, shape: Callable[[ast.expr], Shape | None]) -> None:
+        self.letter, self.due, self.shape = letter, due, shape
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        indexed = isinstance(node.slice, ast.Name) and node.slice.id == self.letter
+        return node.value if indexed and self.shape(node.value) == self.due else node
 
 
 def is_turned(tree: ast.expr) -> TypeGuard[ast.Attribute]:
