@@ -188,13 +188,13 @@ def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
     by_name = {o.name: o for o in opinions}
     value = next((o.value for name in BEST_VALUE for o in given if o.name == name), None)
     if _is_lone(opinions):
-        parts = {name: _judge_lone_part(name, given) for name in case.parts}
+        parts = {name: _judge_part(name, given[:1], Scale(), lone=True) for name in case.parts}
         grave = _find_gravest(parts.values(), "undecided")
         broken = tuple(e for part in parts.values() for e in part.entries if e.verdict != "kink")
         return Verdict(grave, value, parts, by_name, broken)
     values = _collect_values(given)
     scale, slope = _measure_sizes(case, given)
-    parts = {name: _judge_part(name, given, slope) for name in case.parts}
+    parts = {name: _judge_part(name, given, slope, lone=False) for name in case.parts}
     entries = (
         *compare_entries("", values, {}, scale),
         *(entry for part in parts.values() for entry in part.entries),
@@ -251,29 +251,22 @@ def _find_gravest(judged: Iterable[Entry | PartVerdict], least: str = "agree") -
     return max([least, *(each.verdict for each in judged)], key=VERDICTS.index)
 
 
-def _judge_lone_part(name: str, given: Sequence[Opinion]) -> PartVerdict:
-    """What the only opinion says: a gradient that nobody confirms, and where it is not smooth."""
-    alone = given[0] if given else Opinion("none")
-    entries = tuple(
-        judge_entry(part, index, {}, slope, Scale())
-        for (part, index), slope in alone.slopes.items()
-        if part == name and slope.kind in BROKEN
-    )
-    grave = _find_gravest(entries, "undecided")
-    return PartVerdict(name, grave, alone.gradients.get(name), entries)
-
-
-def _judge_part(name: str, given: Sequence[Opinion], scale: Scale) -> PartVerdict:
+def _judge_part(name: str, given: Sequence[Opinion], scale: Scale, lone: bool) -> PartVerdict:
+    """One gradient as several give it; of a lone one, which nobody confirms, where it breaks."""
     gradients = {o.name: o.gradients[name] for o in given if name in o.gradients}
     order = BEST_AT_A_TIE if scale.tied else BEST
     best = next((gradients[n] for n in order if n in gradients), None)
+    slopes: dict[tuple[int, ...], Slope] = {
+        index: slope for o in given for (part, index), slope in o.slopes.items() if part == name
+    }
+    if lone:
+        seen = ((index, slope) for index, slope in slopes.items() if slope.kind in BROKEN)
+        entries = tuple(judge_entry(name, index, {}, slope, scale) for index, slope in seen)
+        return PartVerdict(name, _find_gravest(entries, "undecided"), best, entries)
     if len(gradients) < 2:
         checked = any(o.directions for o in given)
         return PartVerdict(name, "agree" if checked else "undecided", best)
     level = max((g.certain for n, g in gradients.items() if n != "reverse"), default=0.0)
-    slopes: dict[tuple[int, ...], Slope] = {
-        index: slope for o in given for (part, index), slope in o.slopes.items() if part == name
-    }
     entries = compare_entries(name, gradients, slopes, replace(scale, part=level))
     return PartVerdict(name, _find_gravest(entries), best, entries)
 
