@@ -6,11 +6,5 @@ from gradcheck.engine.function import Function
 from gradcheck.engine.recording import enable_grad, no_grad, set_grad_enabled
 
 __all__ = [
-    "Function",
-    "backward",
-    "enable_grad",
-    "functional",
-    "grad",
-    "no_grad",
-    "set_grad_enabled",
-]
+    "Function", "backward", "enable_grad", "functional", "grad", "no_grad", "set_grad_enabled",
+]  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE, Recording
-from gradcheck.engine.tape import Leaf, Node, State, Step, by_ledger, land, read_saved, unwrap, walk
+from gradcheck.engine.tape import Leaf, Node, State, Step, land, read_saved, unwrap, walk
 from gradcheck.values import Routine, Value
 
 ONE = np.float64(1.0)
@@ -191,7 +191,7 @@ def retain(self: Value) -> None:
     if not self.requires_grad:
         raise RuntimeError(advice.NO_RETAINING)
     if self._node is not None and not retains(self):
-        self._node.keeper = partial(_keep, ref(self))  # the graph keeps no value alive for this
+        self._node.keeper = ref(self)  # the graph keeps no value alive for this
 
 
 def retains(t: State) -> bool:
@@ -200,25 +200,10 @@ def retains(t: State) -> bool:
 
 
 def _is_kept(t: State, node: Node | None) -> bool:
-    return node is not None and node.keeper is not None and node.keeper.args[0]() is t
+    return node is not None and node.keeper is not None and node.keeper() is t
 
 
 def move_keeper(t: State, before: Node | None) -> None:
     """A tensor that got a new node keeps the gradient of what it holds now."""
     if before is not None and t._node is not None and _is_kept(t, before):
         t._node.keeper, before.keeper = before.keeper, None
-
-
-def _keep(holder: Callable[[], State | None], g: Value) -> None:
-    t = holder()
-    if t is not None:
-        by_ledger("keep", t, partial(_add_kept, t, g), g)
-
-
-def _add_kept(t: State, g: Value) -> None:
-    held: Value = t._grad
-    if isinstance(g, State):
-        t._grad = g if held is None else held + g
-    else:  # unrecorded, and in memory that is nobody else's
-        total = np.array(g) if held is None else np.asarray(held._value + g)
-        t._grad = type(t)(total[()])

@@ -57,7 +57,7 @@ class Node:
     y: Value
     watch: tuple[Value, ...] | None
     hooks: list[Hook] | None
-    keeper: Value
+    keeper: Callable[[], Value] | None
     span: tuple[int, int] | None
     order: int
 
@@ -524,11 +524,12 @@ def _pull_and_fit(  # noqa: PLR0917 - by position: it is called for every edge
 
 
 def apply_hooks(step: Step, g: Value) -> Value:
-    """The cotangent after the hooks that hang on a step."""
+    """The cotangent after the hooks that hang on a step; who retains it has it then."""
     for hook in step.hooks or ():
         g = hook(g)
-    if type(step) is Node and step.keeper is not None:
-        step.keeper(g)
+    t = step.keeper() if type(step) is Node and step.keeper is not None else None
+    if t is not None:
+        by_ledger("keep", t, partial(_keep, t, g), g)
     return g
 
 
@@ -592,6 +593,15 @@ def _deposit(target: State, g: Value, create_graph: bool, own: bool) -> None:
         held._share()
         np.add(held._value, unwrap(g), out=held._value, casting="same_kind")
         count_write(held)
+
+
+def _keep(t: State, g: Value) -> None:
+    held: Value = t._grad
+    if isinstance(g, State):
+        t._grad = g if held is None else held + g
+    else:  # unrecorded, and in memory that is nobody else's
+        total = np.array(g) if held is None else np.asarray(held._value + g)
+        t._grad = wrap(type(t), total[()], False, None)
 
 
 def move(t: State, by: Value) -> None:
