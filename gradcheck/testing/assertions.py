@@ -382,7 +382,8 @@ def check_table(rows: Sequence[tuple[Value, ...]], **options: Value) -> list[Res
         for by in result.case.wrt:
             size, part = str(np.size(result.case.inputs[by])), judged.get(by)
             numbers, said = ("", ""), "wrong" if part and part.shape else result.verdict
-            if part is not None and (off := part.farthest):
+            if part is not None and part.off:
+                off = part.off[0]
                 numbers, said = (f"{off.claimed:.6g}", f"{off.expected:.6g}"), "wrong"
             lines.append((name, by, size, *numbers, said))
     print(*align(lines), sep="\n")

@@ -145,10 +145,8 @@ class Call:
         with changing(numbers=True), change_settings(numbers=True):
             return _as_numbers(kind, program.value(self.fresh() | given))
 
-    def run_backward(
-        self, cotangent: Array | None, args: Params | None = None, program: Value = None
-    ) -> Value:
-        return (program or self.program).pull(args or self.fresh(), _copy(cotangent))
+    def run_backward(self, c: Value, args: Value = None, program: Value = None) -> Value:
+        return (program or self.program).pull(args or self.fresh(), _copy(c))
 
     def pull(self, *given: Value) -> dict[str, Value]:
         """What backward gives, by the names of the differentiated arguments."""
@@ -480,9 +478,6 @@ def _changes(some: Params, others: Params) -> bool:
 
 
 def _differs(a: Value, b: Value) -> bool:
-    if not (isinstance(a, np.ndarray | float) and isinstance(b, np.ndarray | float)):
-        return False
-    if np.array_equal(a, b):
-        return False
-    floats = np.asarray(a).dtype.kind == np.asarray(b).dtype.kind == "f"
-    return not (floats and np.array_equal(a, b, equal_nan=True))
+    known = isinstance(a, np.ndarray | float) and isinstance(b, np.ndarray | float)
+    floats = known and np.asarray(a).dtype.kind == np.asarray(b).dtype.kind == "f"
+    return known and not np.array_equal(a, b, equal_nan=floats)

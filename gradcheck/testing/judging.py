@@ -2,8 +2,8 @@
 
 1. Within the bars of the reference, of reverse mode's own rounding, and `rtol`: right. No bar grows
    with the number of entries.
-2. Else balls decide where the claim runs on them. Equal there: right, and the formula loses digits
-   here. Apart: wrong.
+2. Else balls decide where the claim runs on them, unless very many entries are out. Equal there:
+   right, and the formula loses digits here. Apart: wrong.
 3. Else inputs are moved by a few units of rounding: what is farther off than that moves the claim
    is wrong, what is within is right. A backward of plain floats that is off by so little that
    only rounding is so small is neither, unless a tolerance was given.
@@ -31,6 +31,8 @@ Index = tuple[int, ...]
 SOUND = ("agree", "kink", "unstable-forward")
 ZERO = 1e-100  # the bar of a slope that is zero where the value is zero too
 ALL = "every input along a direction"
+LISTED = 1000  # entries of a part that is out
+MANY = 20_000  # entries that are out: as balls they would take seconds
 TRIANGLES = (
     "of a symmetric matrix: right with both triangles added up, as it may stand in one or be "
     "spread over both"
@@ -110,12 +112,6 @@ class Off:
     tolerance: float
     interval: tuple[float, float] | None = None
 
-    @property
-    def distance(self) -> float:
-        """How far it is off; infinite where it is no number."""
-        distance = abs(self.claimed - self.expected)
-        return distance if distance >= 0 else float("inf")
-
 
 @dataclass
 class Judged:
@@ -181,18 +177,19 @@ class Judged:
 
     @cached_property
     def off(self) -> tuple[Off, ...]:
+        """Entries that are out, the farthest first; kinks and what is no number lead."""
+        if not self.out.any():
+            return ()
         found, name = [], "" if self.part == ALL else self.part
-        for index in self.indices():
+        far = np.where(self.kinks, np.nan, np.abs(np.subtract(self.given, self.low)))[self.out]
+        order = np.argsort(np.where(np.isnan(far), -np.inf, -far), kind="stable")[:LISTED]
+        for index in map(tuple, np.argwhere(self.out)[order].tolist()):
             each = (self.low, self.high, self.given, self.bars)
             low, high, given, bar = (float(array[index]) for array in each)
             kink = (low, high) if high > low else None
             error = 0.0 if kink or self.known is None else float(self.known.error[index])
             found.append(Off(name, index, given, np.nan if kink else low, error, bar, kink))
         return tuple(found)
-
-    @property
-    def farthest(self) -> Off | None:
-        return max(self.off, key=lambda off: off.distance, default=None)
 
 
 def judge(asked: Asked, rtol: float) -> tuple[Judged, ...]:
@@ -204,7 +201,8 @@ def judge(asked: Asked, rtol: float) -> tuple[Judged, ...]:
         inside = asked.coarse.unit if unit == limits.EPSILON else unit
         if inside > unit:
             parts = _locate(asked, compare(asked, asked.gradients, rtol, inside))
-        if inside > unit or not _ask_balls(asked, parts):
+        many = sum(np.count_nonzero(part.out) for part in parts) > MANY
+        if inside > unit or many or not _ask_balls(asked, parts):
             _move_inputs(asked, parts, rtol, inside)
     return tuple(parts)
 

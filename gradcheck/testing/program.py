@@ -206,10 +206,6 @@ class Outputs:
     shapes: Mapping[Path, tuple[int, ...]] = field(default_factory=dict)
     cached: bool = False
 
-    @property
-    def count(self) -> int:
-        return len({path[0] for path in self.shapes}) or 1
-
     def flat(self, value: Value) -> Value:
         if self.cached:
             value = value[:-1] if self.shapes else value[0]
@@ -530,9 +526,8 @@ def make_program(
     made.keeps = keeps
     if given is not None and not scalar:
         cached = cached if cache is None else cache and isinstance(first, tuple)
-        made.way = find_way(
-            given, names[: made.own], outputs.count, cached=cached, keeps=made.keeps
-        )
+        own, count = names[: made.own], len({path[0] for path in outputs.shapes}) or 1
+        made.way = find_way(given, own, count, cached=cached, keeps=keeps)
         if made.way.behind == "cache" and not outputs.cached:
             outputs = _lay_out(first[:-1], cached=True)
     made.outputs = outputs

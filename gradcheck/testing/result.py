@@ -168,9 +168,7 @@ def _write_message(found: Result) -> str:
     verdict, faults = found.worst, found.faults
     wrong = [part for part in found.judged if not part.right]
     ends = _wrap(*_list_unseen(verdict, found.judged), *(f"note: {note}" for note in found.notes))
-    for part in wrong:
-        if part.flat and part.off:
-            ends += _wrap(STEPS.format(name=part.part))
+    ends += _wrap(*(STEPS.format(name=part.part) for part in wrong if part.flat and part.off))
     if wrong:
         blocks = _explain(found, wrong)
     elif verdict.verdict in FAILED and not found.judged:
@@ -220,8 +218,9 @@ def _explain(found: Result, wrong: Sequence[Judged]) -> list[str]:
 
 def _choose_first(part: Judged, name: str) -> str:
     said = f": {name}" if name else ""
-    if (off := part.farthest) is None:
+    if not part.off:
         return f"d/d{part.part} {part.shape}{said}"
+    off = part.off[0]
     place = f"d/d{_name_entry(off.part or part.part, off.index)}"
     if off.interval is not None:
         low, high = off.interval
@@ -259,9 +258,10 @@ def _list_entries(part: Judged) -> Iterator[str]:
     if part.shape:
         yield from _wrap(f"d/d{part.part} {part.shape}")
         return
-    count = f"{len(part.off)} entries are" if len(part.off) > 1 else "one entry is"
-    yield f"  d/d{part.part}: {count} out{'; the largest:' if len(part.off) > SHOWN else ':'}"
-    smooth = sorted((off for off in part.off if off.interval is None), key=lambda o: -o.distance)
+    count = int(np.count_nonzero(part.out))
+    said = f"{count} entries are" if count > 1 else "one entry is"
+    yield f"  d/d{part.part}: {said} out{'; the largest:' if count > SHOWN else ':'}"
+    smooth = [off for off in part.off if off.interval is None]
     lines: list[str] = []
     for digits in (9, 7, 5) if smooth else ():  # of an entry with many indices fewer
         rows: list[tuple[str, ...]] = [("entry", "claimed", "expected", "tolerance")]
