@@ -476,7 +476,7 @@ def collate(examples: Sequence[Value]) -> Value:
             return [collate(each) for each in zip(*examples, strict=True)]
         case int() | float() | np.ndarray() | np.generic():
             return tensor(np.array(examples))
-    return list(examples)
+    return examples
 
 
 DATA: dict[str, Value] = {
