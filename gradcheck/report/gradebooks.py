@@ -52,6 +52,7 @@ PLATFORMS = {
     "csv": Platform((), re.compile("(?!)"), maximum="{} - Max Points"),
 }
 TOTAL = re.compile(r"\[Total Pts: ([\d.,]+)")
+GROUPING = re.compile(r"\.(?=\d{3},)|,(?=\d{3}(?!\d))")  # of thousands: `1,000.5`, `1.000,5`
 PARTICIPANT = "Participant "  # before the number in Moodle's column `Identifier`
 
 
@@ -211,7 +212,7 @@ def _find_student(cell: str, students: Mapping[str, str]) -> str | None:
 
 def _read_number(text: str) -> float | None:
     try:
-        return float(text.strip().replace(",", "."))
+        return float(GROUPING.sub("", text.strip()).replace(",", "."))
     except ValueError:
         return None
 

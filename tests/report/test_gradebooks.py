@@ -119,11 +119,8 @@ def test_a_new_gradebook():
         ["Points Possible", "", "", "", "", "10"],
         ["", "", "", "101", "", "7.5"],
     ]
-    assert rows(write_gradebook("moodle", "", POINTS, 10.0).encode())[2] == [
-        "bob@example.edu",
-        "3",
-        "10",
-    ]
+    moodle = rows(write_gradebook("moodle", "", POINTS, 10.0).encode())
+    assert moodle[2] == ["bob@example.edu", "3", "10"]
 
 
 def test_no_cell_is_a_formula():
@@ -138,6 +135,7 @@ def test_no_cell_is_a_formula():
     ("header", "more", "ends"),
     [
         ("Username;Homework 3 [Total Pts: 20 Score] |129871", "bob@example.edu;", "6"),
+        ("Username;Homework 3 [Total Pts: 1,000 Score] |7", "bob@example.edu;", "300"),
         ("SID;Homework 3;Homework 3 - Max Points", "101;;30", "22.5"),
         ("Vollständiger Name;Homework 3;Bestwertung", "Jane Doe;;30", "1"),
     ],
