@@ -73,6 +73,7 @@ async def _read_asked(request: Request) -> Asked:
         raise HTTPException(415, "application/json is expected")
     try:
         found = json.loads(await request.body(), parse_float=WrittenFloat)
+        json.dumps(found, ensure_ascii=False).encode()  # half a sign could be told to nobody
         deep = _measure_depth(found) > DEEP
     except (ValueError, RecursionError):
         raise HTTPException(400, "the body is no JSON") from None

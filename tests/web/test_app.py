@@ -49,6 +49,7 @@ def test_understand(client, asked, said):
         ('{"problem": "two", "answer": "1"}', JSON, 404),
         ('{"problem": 3, "answer": "1"}', JSON, 400),
         ("[]", JSON, 400),
+        (r'{"problem": "cubic", "answer": "\ud800"}', JSON, 400),
         ("{", JSON, 400),
         ("[" * 30_000, JSON, 400),
         (json.dumps({"problem": "cubic", "answer": eval("[" * 40 + "]" * 40)}), JSON, 400),
