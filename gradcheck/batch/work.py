@@ -109,7 +109,7 @@ def leave_answer(problem: Problem, name: str, answer: str, why: str) -> JudgedAn
     part = problem.part(name)
     worth = problem.points * part.weight if part else 0.0
     typed = take_alone(unpack_answer(answer))
-    base = Judgement("", problem.id, name, typed, "needs-review", 0.0, worth, remarks=(why,))
+    base = Judgement(problem.id, name, typed, "needs-review", 0.0, worth, remarks=(why,))
     return pack(replace(base, variant=problem.variant), "")
 
 

@@ -31,7 +31,8 @@ from gradcheck.numbers.run import Undecided
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Composed
 from gradcheck.problem import Problem
-from gradcheck.values import Array, Routine, Value
+from gradcheck.problem.record import Input
+from gradcheck.values import Array, Params, Routine, Value
 
 Shapes = Mapping[str, tuple[int, ...]]
 LONGEST = 2_000  # bits of a folded fraction
@@ -397,8 +398,8 @@ class Readings:
 
     def _evaluate(self, spot: Spot, bits: int) -> Values:
         if self.formula:
-            return _evaluate(self.pieces.item(), spot, bits)
-        found = [_evaluate(piece, spot, bits) for piece in self.pieces.flat]
+            return _evaluate(self.pieces.item(), spot, bits, self.names)
+        found = [_evaluate(piece, spot, bits, self.names) for piece in self.pieces.flat]
         for index, entry in zip(np.ndindex(self.pieces.shape), found, strict=True):
             if not isinstance(entry, arb):
                 raise NotNumbers(f"entry {list(index)} has the shape {np.shape(entry)}")
@@ -409,9 +410,9 @@ class Readings:
         """The half units as floats; 0 where there is none."""
         return each(lambda half: to_float(half or Fraction(0)), self.half_units).astype(float)
 
-    def varies(self, problem: Problem) -> bool:
+    def varies(self, inputs: Mapping[str, Input]) -> bool:
         """Whether an answer mentions what has other values at other points."""
-        return any(problem.inputs[name].varies for name in self.names)
+        return any(inputs[name].varies for name in self.names)
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -517,33 +518,33 @@ def make_budget(problem: Problem) -> Budget:
     )
 
 
-def _evaluate(piece: Line | Program | Fraction, spot: Spot, bits: int) -> Values:
+def _evaluate(
+    piece: Line | Program | Fraction, spot: Spot, bits: int, names: frozenset[str]
+) -> Values:
     """A piece at a point: things that are no numbers, and ragged lists of them, are refused."""
     if isinstance(piece, Line):
         try:
             return piece.value(spot.arbs(bits), bits)
         except Undecided:
             with suppress(TextError, OutOfBudget):
-                return _evaluate(piece.program, spot, bits)
+                return _evaluate(piece.program, spot, bits, names)
             raise
     if isinstance(piece, Fraction):
         return exact(piece)
-    given = spot.find_values(list_names(piece), bits)
-    inputs = {name: balls(value) for name, value in given.items()}
+    inputs = {name: balls(value) for name, value in spot.find_values(names, bits).items()}
     found = run(piece, inputs, KINDS["ball"], make_budget(spot.problem)).value
     try:
         entries = arbs(found)
     except (TypeError, ValueError):
         raise NotNumbers("the formula gives no array of numbers") from None
     if bits >= ENTRY_BITS and not all(ball.is_finite() for ball in entries.flat):
-        _refuse_lost(piece, spot, entries)
+        floats = {name: each(middle, arbs(v)).astype(float)[()] for name, v in inputs.items()}
+        _refuse_lost(piece, spot, entries, floats)
     return bare(entries)
 
 
-def _refuse_lost(program: Program, spot: Spot, entries: Array) -> None:
+def _refuse_lost(program: Program, spot: Spot, entries: Array, inputs: Params) -> None:
     """Raise NoValue where neither so many bits nor floats find a number in some entry."""
-    given = spot.find_values(list_names(program), ENTRY_BITS)
-    inputs = {name: each(middle, arbs(value)).astype(float)[()] for name, value in given.items()}
     found = run(program, inputs, KINDS["float"], make_budget(spot.problem)).value
     plain = np.asarray(found, dtype=float)
     for index, ball in np.ndenumerate(entries):

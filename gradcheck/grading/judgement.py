@@ -79,7 +79,6 @@ class Judgement:
     `line` the first line of working that does not hold, `ready` the answer as it is read.
     """
 
-    student: str
     problem: str
     part: str
     answer: Value
@@ -116,17 +115,21 @@ class Judgement:
 
     def settle(self, found: Comparison, key: Key) -> "Judgement":
         """What a comparison says; what is rounded or wrong earns what the problem says."""
-        judged = self.conclude(found.verdict, *found.remarks, tags=found.tags)
         if found.verdict == "right":
+            judged = self.conclude("right", *found.remarks, tags=found.tags)
             left = share(key.problem.credit, ("rounded",), None)
             return replace(judged, score=self.points * left) if "rounded" in found.tags else judged
+        witness, remarks = None, (*self.remarks, *found.remarks)
         if found.expected is not None:
             point = key.points[0] if found.point is None else found.point
             at = {name: value.astype(float).tolist() for name, value in point.items()}
             pair = (found.yours, found.expected)
             yours, due = (v if v is not None and math.isfinite(v) else None for v in pair)
-            judged = replace(judged, witness=Witness(at, yours, due, found.index))
-        judged = replace(judged, places=found.places)
+            witness = Witness(at, yours, due, found.index)
+        judged = replace(
+            self, verdict=found.verdict, remarks=remarks, tags=found.tags, places=found.places,
+            witness=witness,
+        )  # fmt: skip
         return judged.attach(found.diagnosis, key) if found.verdict == "wrong" else judged
 
     def attach(self, diagnosis: Diagnosis | None, key: Key) -> "Judgement":
@@ -301,7 +304,7 @@ def _diagnose(key: Key, part: str, ready: Readings, found: Compared) -> Diagnosi
     try:
         moved = key.moved if ready.names else None
         told = None if moved is None else _explain_moved(moved, part, ready)
-        varies = (key.scope.inputs[name].varies for name in ready.names)
+        varies = (key.scope[name].varies for name in ready.names)
         if told and (told.hypotheses or not all(varies)):
             return told
         values = [find_floats(at) for at in found.answers[:DIAGNOSTIC]]

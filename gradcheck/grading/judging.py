@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice, zip_longest
 
 import numpy as np
@@ -34,9 +35,7 @@ from gradcheck.values import Value
 USUAL = 0.5  # how common a mistake is that is as likely as a bracket left out
 
 
-def judge(
-    key: Key, part: Part, answer: Value, student: str = "", *, diagnose: bool = True
-) -> Judgement:
+def judge(key: Key, part: Part, answer: Value, *, diagnose: bool = True) -> Judgement:
     """Judge one answer to one part; never raises on what a student typed.
 
     Where it is wrong as it is usually read, but right as another reader would read it, it is right;
@@ -44,18 +43,18 @@ def judge(
     right, `brackets:` decides.
     """
     kind = key.problem.brackets == "kind"
-    judged = _judge_as_it_stands(key, part, answer, student, diagnose=diagnose or kind)
+    judged = _judge_as_it_stands(key, part, answer, diagnose or kind)
     formula = judged.formula
     if judged.verdict != "wrong" or formula is None:
         return judged
     unnamed = diagnose and not judged.named
     for other in list_other_readings(formula):
-        found = _judge_as_it_stands(key, part, other, student, diagnose=unnamed)
+        found = _judge_as_it_stands(key, part, other, unnamed)
         if found.verdict == "right" or found.named:
             return replace(found, answer=answer, ready=judged.ready)
     for again in with_other_brackets(key, part, formula) if kind or diagnose else ():
         read = replace(formula, tree=again.tree, doubts=())
-        if _judge_as_it_stands(key, part, read, diagnose=False).verdict == "right":
+        if _judge_as_it_stands(key, part, read, False).verdict == "right":
             return _heal_brackets(key, judged, formula, again)
     return judged
 
@@ -82,25 +81,23 @@ def _heal_brackets(key: Key, judged: Judgement, formula: Formula, right: Other) 
     return judged.attach(diagnosis, key)
 
 
-def _judge_as_it_stands(
-    key: Key, part: Part, answer: Value, student: str = "", *, diagnose: bool = True
-) -> Judgement:
+def _judge_as_it_stands(key: Key, part: Part, answer: Value, diagnose: bool) -> Judgement:
     problem, typed = key.problem, answer.text if isinstance(answer, Formula) else answer
-    worth, variant = problem.points * part.weight, problem.variant
-    base = Judgement(student, problem.id, part.name, typed, "", 0.0, worth, variant=variant)
+    known = problem.id, part.name, typed, "", 0.0, problem.points * part.weight
+    begin = partial(Judgement, *known, variant=problem.variant)
     if answer is None:
-        return base.conclude("missing")
+        return begin().conclude("missing")
     if key.run is not None:
         try:
-            return judge_output(base, key, part, answer, diagnose)
+            return judge_output(begin(), key, part, answer, diagnose)
         except FAILURES as error:
-            return base.conclude("needs-review", f"{OURS}: {error}")
+            return begin().conclude("needs-review", f"{OURS}: {error}")
     try:
         ready = key.read(part, answer)
         _refuse_the_answer_itself(key, part, ready)
     except TextError as error:
-        return base.conclude("invalid", str(error))
-    base = replace(base, remarks=ready.notes, understood=ready.understood, ready=ready)
+        return begin().conclude("invalid", str(error))
+    base = begin(remarks=ready.notes, understood=ready.understood, ready=ready)
     if ready.plain:
         return base.conclude("wrong", "a number or a formula is due, no other kind of value")
     arrays = None if ready.lines else ready.formula

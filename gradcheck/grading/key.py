@@ -74,6 +74,7 @@ class Key:
         """The points at which every formula is compared."""
         return tuple(Spot(self.problem, point) for point in self.points)
 
+    @lru_cache(maxsize=64)  # noqa: B019 - a key is as short-lived as its problem
     def due(self, part: str) -> tuple[At, ...]:
         """The part's gradient at every point, as functions of the number of bits."""
         return tuple(spot.gradient(part) for spot in self.spots)
@@ -92,22 +93,20 @@ class Key:
         return tuple(islice((spot for spot in moved if spot.inside), ASIDE))
 
     @cached_property
-    def scope(self) -> Problem:
-        """The problem as answers see it: the values that its program names are inputs too.
+    def scope(self) -> Mapping[str, Input]:
+        """What answers may name: inputs, and the values that the program names.
 
         A declared input comes first. What is made of a gradient is no name: it is the answer.
         """
-        problem = self.problem
-        sizes = list_shapes(problem, self.points[0])
-        sizes |= {n: problem.inputs[part].shape for n, part in self.gradients_named.items()}
+        inputs, sizes = self.problem.inputs, list_shapes(self.problem, self.points[0])
+        sizes |= {name: inputs[part].shape for name, part in self.gradients_named.items()}
         more = {n: Input(n, None, shape, requires_grad=False) for n, shape in sizes.items()}
-        own = problem.select_inputs(problem.inputs)
-        return replace(problem, inputs={**more, **own}) if more else problem
+        return {**more, **self.problem.select_inputs(inputs)} if more else inputs
 
     @cached_property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The shapes of what answers may name."""
-        return {name: entry.shape for name, entry in self.scope.inputs.items()}
+        """The shapes of all that."""
+        return {name: entry.shape for name, entry in self.scope.items()}
 
     @cached_property
     def gradients_named(self) -> Mapping[str, str]:
@@ -141,7 +140,7 @@ class Key:
         if not isinstance(answer, Answer):
             answer = answers.read_answer(
                 answer,
-                names=self.scope.inputs,
+                names=self.scope,
                 functions=FORMULAS.functions,
                 single=one and part.name in problem.inputs and not problem.inputs[part.name].shape,
                 by=part.name if part.name in problem.wrt and not problem.jacobian else "",
@@ -210,7 +209,7 @@ class Key:
     @cached_property
     def mistaken(self) -> Prepared:
         """Every mistake made on purpose at the first few points."""
-        return prepare([self.case(k) for k in range(min(DIAGNOSTIC, len(self.points)))])
+        return prepare([self.problem.case(point) for point in self.points[:DIAGNOSTIC]])
 
     def noise(self, part: str) -> Array:
         """What float64 loses on each entry at the given point."""
@@ -234,7 +233,7 @@ def make_key(problem: Problem) -> Key:
     found = preparing.run_and_judge(problem)
     if not preparing.list_programs(problem):
         problem = questions.add_written_leaves(problem, found.point)
-        written = [entry for entry in problem.inputs.values() if entry.written is not None]
+        written = (entry for entry in problem.inputs.values() if entry.written is not None)
         values = {entry.name: entry.value for entry in written if entry.value is not None}
         found = replace(found, problem=problem, point={**found.point, **values})
     for event in found.events:
@@ -340,7 +339,7 @@ def list_findings(ready: Key) -> tuple[Finding, ...]:
     if ready.run is not None:
         return of_the_loop(ready.run)
     try:
-        return find_blind([ready.case(k) for k in range(min(DIAGNOSTIC, len(ready.points)))])
+        return find_blind([ready.problem.case(point) for point in ready.points[:DIAGNOSTIC]])
     except GradcheckError as error:
         return (Finding("invisible", (), None, why=str(error)),)
 

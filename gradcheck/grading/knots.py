@@ -28,6 +28,7 @@ from gradcheck.values import Array, Routine
 BITS = 128
 MOST = 12
 CROSSINGS, HALVINGS = 3, 50
+ASKING = ("Eq", "NotEq", CHOICE)
 LARGEST = 10**15  # a bound beyond it is not visited, and the answer not judged right
 BESIDE = Fraction(1, 8)
 Knot = tuple[Routine, tuple[int, ...]]  # what is zero there, and of which slots of a line
@@ -181,7 +182,8 @@ def find_distant_spots(key: Key, ready: Readings) -> Iterator[Spot]:
 
 def _touch(key: Key, ready: Readings) -> Iterator[Spot]:
     """Where two things that an answer asks to be equal may be."""
-    trees = (*ready.trees, *(line.tree for line in ready.lines))
+    lines = (each for each in ready.lines if any(s.name in ASKING for s in each.steps.values()))
+    trees = (*ready.trees, *(line.tree for line in lines))
     asking = [node for tree in trees for node in ast.walk(tree) if _asks_for_equals(node)]
     numbers = {Fraction(0), Fraction(1), *_fold_typed(asking)} if asking else set()
     for number in islice(sorted(numbers), MOST):

@@ -60,16 +60,16 @@ RARE = 0.35  # of mistakes that are seen less often than a slip
 Inner = Callable[[Spot, int], arb]
 
 
-def mark(key: Key, part: Part, answer: Value, student: str = "") -> Judgement:
+def mark(key: Key, part: Part, answer: Value) -> Judgement:
     """Judge an answer to a part, which may be one `Among` others of the same student's.
 
     Of lines of working the last is the answer; the first that does not hold is named. Never raises
     on what a student typed.
     """
     typed = take_alone(answer)
-    judged = judge(key, part, typed, student, diagnose=not isinstance(answer, Among))
+    judged = judge(key, part, typed, diagnose=not isinstance(answer, Among))
     if judged.verdict == "wrong" and isinstance(answer, Among):
-        judged = follow(key, part, answer, judged) or judge(key, part, typed, student)
+        judged = follow(key, part, answer, judged) or judge(key, part, typed)
     formula = judged.formula
     if judged.verdict not in ("right", "wrong") or judged.follows or formula is None:
         return judged

@@ -111,14 +111,14 @@ class PieceSearch:
 
     def __init__(self, key: Key, part: Part, formula: Formula) -> None:
         """Nothing is known of it, without a point, where it is not of single numbers."""
-        looks = key.looks(part) if part.name in key.problem.wrt else ()
+        looks = key.looks(part)
         self.points = [Floats(look.point) for look in looks]
         self.pieces = [Piece(formula.tree.body, None, [look.due for look in looks])]
         for piece in self.pieces if looks else ():
             name, nodes = read_operation(piece.node)
-            known = [(x, due) for x, due in zip(self.points, piece.dues, strict=True)]
             for i, node in enumerate(nodes):
-                dues = [_solve(name, i, due, map(x.value, nodes)) for x, due in known]
+                pairs = zip(self.points, piece.dues, strict=True)
+                dues = [_solve(name, i, due, map(x.value, nodes)) for x, due in pairs]
                 self.pieces.append(Piece(node, piece, dues))
 
     def fits(self, piece: Piece, new: ast.expr) -> bool:
@@ -156,8 +156,7 @@ def find_changes(key: Key, search: PieceSearch, known: Sequence[Array]) -> list[
 
     With values that the program has, `known`, those may stand there as well, or be a factor.
     """
-    inputs = key.problem.select_inputs(key.scope.inputs)
-    names = [name for name, entry in inputs.items() if not entry.shape]
+    names = [name for name, shape in key.problem.select_inputs(key.shapes).items() if not shape]
     tried = [  # all of them are kept: values are known by the identity of pieces
         Replacement(kind, piece, new)
         for piece in search.pieces

@@ -65,11 +65,10 @@ class Spot:
             self.inputs[bits] = _Known(self, bits)
         return self.inputs[bits]
 
-    def find_values(self, words: Iterable[str], bits: int) -> dict[str, Array]:
-        """Of some words those that are values here: inputs, and names of the program."""
+    def find_values(self, names: Iterable[str], bits: int) -> dict[str, Array]:
+        """Inputs, with what tells that two are equal, and values of the program."""
         known = self.arbs(bits)
-        named = [word for word in words if word in self.given or word in self.named]
-        return {word: known.balls.get(word, known[word]) for word in named}
+        return {name: known.balls.get(name, known[name]) for name in names}
 
     @cached_property
     def given(self) -> Point:
@@ -77,16 +76,11 @@ class Spot:
         return self.problem.select_inputs(self.point)
 
     @cached_property
-    def named(self) -> frozenset[str]:
-        """What the program calls values by."""
-        return frozenset((*list_answerable(self.problem), *list_gradients(self.problem)))
-
-    @cached_property
     def floats(self) -> dict[str, float]:
         """The single numbers here, for a quick look."""
-        known = dict(self.given)
+        known, problem = dict(self.given), self.problem
         with suppress(GradcheckError), precision(LOOK):
-            known |= self.find_values(self.named, LOOK)
+            known |= self.find_values((*list_answerable(problem), *list_gradients(problem)), LOOK)
         return {name: middle(arbs(v).item()) for name, v in known.items() if not np.shape(v)}
 
     def gradient(self, part: str) -> At:

@@ -34,7 +34,7 @@ def make_line(judgement: Judgement, source: str) -> dict[str, Any]:
     """
     diagnosis, witness = judgement.diagnosis, judgement.witness
     return {
-        "student": judgement.student,
+        "student": "",
         "problem": judgement.problem,
         "part": judgement.part,
         "answer": strip_value(judgement.answer),

@@ -70,7 +70,7 @@ class Book:
             self.ledger.add_problem(id, fingerprint(problem), describe_problem(problem))
             for part in problem.parts:
                 worth = problem.points * part.weight
-                judged = Judgement("", id, part.name, None, "missing", 0.0, worth)
+                judged = Judgement(id, part.name, None, "missing", 0.0, worth)
                 number = self._settle(problem, part, None, pack(judged, ""))
                 self.missing.append((id, part.name, number))
         title = next((s.title for s, _ in course.sets if s.title), "")
