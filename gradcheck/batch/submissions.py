@@ -49,6 +49,7 @@ NAMING = (
 DISARMED = re.compile(r"'(?=[=+@-])")  # before what a spreadsheet would take for a formula
 SIGNS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
 ONLINE = re.compile(r"(?:onlinetext|_text)\.html?$")  # what was typed into Moodle or Canvas
+HALVES = re.compile("[\ud800-\udfff]")  # of signs: nothing writes them
 HEAD = re.compile(r"([\w.-]+)\s*:\s*(.*)")
 LINES = frozenset(("p", "div", "li", "tr", "pre", "h1", "h2", "h3", "h4", "title"))
 OPENED = {"sup": "^(", "sub": "_(", **dict.fromkeys(("br", *LINES), "\n")}
@@ -324,7 +325,8 @@ def _read_tagged(text: str) -> Iterator[tuple[str, str | None]]:
         if isinstance(source, list):
             source = "".join(line for line in source if isinstance(line, str))
         if isinstance(source, str) and (tag := TAG.match(source)):
-            yield tag[1], source[tag.end() :].strip() or None
+            typed = HALVES.sub("\ufffd", source[tag.end() :].strip())
+            yield tag[1], typed or None
 
 
 # -- tables ---------------------------------------------------------------------------------------

@@ -206,7 +206,7 @@ def test_notebooks(tmp_path):
             {"cell_type": "markdown", "source": "#| gradcheck: line\n[[1, 2],\n [3, 4]]"},
             {"cell_type": "code", "source": "#| gradcheck: empty\n"},
             {"cell_type": "code", "source": "%%gradcheck three\n1"},
-            {"cell_type": "code", "source": "# gradcheck: four.x is a leaf \n2"},
+            {"cell_type": "code", "source": "# gradcheck: four.x is a leaf \n2\ud800"},
             {"cell_type": "code", "source": "import os; os.abort()"},
         ],
         "di": [{"source": f"#| gradcheck: {name}\n{k}x"} for k, name in enumerate("aabb")],
@@ -220,7 +220,7 @@ def test_notebooks(tmp_path):
         "line": {"": "[[1, 2],\n [3, 4]]"},
         "empty": {"": None},
         "three": {"": "1"},
-        "four.x is a leaf": {"": "2"},
+        "four.x is a leaf": {"": "2\ufffd"},
     }
     assert notice.why.endswith("of which the last counts: `a`, `b`")
     assert di.answers == {"a": {"": "1x"}, "b": {"": "3x"}}
