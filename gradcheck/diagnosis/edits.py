@@ -18,6 +18,7 @@ from gradcheck.diagnosis.patterns import (
     WITH_ONE,
     fill,
     fill_in,
+    is_known,
     matches,
     parse,
     read_rows,
@@ -122,7 +123,7 @@ def list_stages(
     signs = {id(n) for mask in every if isinstance(mask, ast.Compare) for n in ast.walk(mask)}
     # a few bits say nothing of a name that was not there
     places = [n for n in (*wholes, *_find_factors(nodes)) if id(n) not in signs]
-    known = [n for n in nodes if _is_read(n) and ast.unparse(n) in (*words.names, *words.kept)]
+    known = [n for n in nodes if is_known(n, (*words.names, *words.kept))]
 
     def vary_standing() -> Iterator[Edit]:
         """Other names, what other lines have, whole values, complements of what is known."""
@@ -161,10 +162,6 @@ def _add_names(
                     yield from _vary_whole(node, alike, name, words.cotangent)
 
 
-def _is_read(node: Value) -> bool:
-    return isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
-
-
 def _compares_words(node: ast.AST) -> bool:
     """`mode == "same"`: no mathematics, in which nothing is repaired."""
     return isinstance(node, ast.Compare) and any(map(_is_text, (node.left, *node.comparators)))
@@ -190,20 +187,16 @@ def _find_wholes(body: list[Value], nodes: list[Value]) -> Iterator[ast.expr]:
     for node in nodes:
         whole = isinstance(node, ast.Assign | ast.AugAssign | ast.Return)
         value = node.value if whole else node if node in body else None
-        if isinstance(value, ast.expr):
-            yield from list_parts(value)
+        match value:
+            case ast.Dict(values=parts) | ast.Tuple(elts=parts) | ast.List(elts=parts):
+                yield from parts
+            case ast.expr():
+                yield value
     for node in nodes:
         if isinstance(node, ast.BinOp):
             yield node
         elif isinstance(node, ast.Call) and _name_method(node) == "where":
             yield from node.args[1:]
-
-
-def list_parts(value: ast.expr) -> list[ast.expr]:
-    """The values that a value is made of: those of a tuple, a list or a dict, or itself."""
-    if isinstance(value, ast.Dict):
-        return value.values
-    return value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
 
 
 def _find_factors(nodes: list[Value]) -> Iterator[ast.expr]:

@@ -5,7 +5,7 @@ at the latter is hidden by the values, what shows at neither by the shapes or by
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from gradcheck.values import Array, Value
 ROWS = 5
 NOTHING_CHANGES = "use other values: at these the mistake changes nothing"
 ONE = "use a constant other than 1: a factor or exponent of 1 cannot be seen to be missing"
+OTHER_EXPONENT = "use an exponent other than 2"
 OTHER_VALUES = "use other values: at these the mistakes give the same numbers"
 
 
@@ -149,7 +150,10 @@ def _find_alike(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[
         rows = {act.mistake.id: act.mistake for act in group.values()}
         if len(rows) > 1:
             widest = max((act.span for act in group.values()), key=measure_width)
-            cure = _cure(group.values()) or (OTHER_VALUES if _tells_apart(group, generic) else "")
+            cure = OTHER_VALUES if _tells_apart(group, generic) else ""
+            constants = {act.texts.get("c") for act in group.values()}
+            if "2" in constants and "power-coefficient-missing" in rows:
+                cure = OTHER_EXPONENT  # of 2 the coefficient that is missing is a factor of two
             yield Finding("alike", tuple(rows.values()), widest, cure, len(group))
 
 
@@ -159,10 +163,3 @@ def _tells_apart(group: Mapping[Value, Made], generic: Acts) -> bool:
         if key in generic.found:
             prints[act.mistake.id].add(fingerprint(generic.found[key].at))
     return bool(prints) and not set.intersection(*prints.values())
-
-
-def _cure(group: Collection[Made]) -> str:
-    """An exponent of 2 makes coincidences: the coefficient that is missing is a factor of two."""
-    ids, constants = {act.mistake.id for act in group}, {act.texts.get("c") for act in group}
-    hidden = "2" in constants and "power-coefficient-missing" in ids
-    return "use an exponent other than 2" if hidden else ""

@@ -156,14 +156,19 @@ def matches(pattern: Value, node: Value, found: dict[str, ast.AST], names: Seque
     if isinstance(pattern, ast.Name) and len(pattern.id) == 1:
         found[pattern.id] = node
         if pattern.id == "V":
-            known = isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in names
-            return known and isinstance(node.ctx, ast.Load)
+            return is_known(node, names)
         return isinstance(node, LETTERS.get(pattern.id, ast.expr))
     return type(pattern) is type(node) and all(
         matches(value, getattr(node, field), found, names)
         for field, value in ast.iter_fields(pattern)
         if field not in ("kind", "type_comment")
     )
+
+
+def is_known(node: Value, names: Sequence[str]) -> bool:
+    """Whether a node reads one of some names, or of the attributes among them."""
+    read = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+    return read and ast.unparse(node) in names
 
 
 def fill(node: Value, given: Mapping[str, Value], places: Mapping[int, Value] = NO_PLACES) -> Value:
