@@ -35,44 +35,37 @@ LEVELS = (1, 2, 3)
 class Kind:
     """Problems of one kind: templates by level, and the mistakes that every one must reveal.
 
-    `also` are mistakes that many of them reveal too, where a problem for such a mistake is asked.
+    `rule` is the rule of differentiation that they exercise, `title` what a student reads. `also`
+    are mistakes that many of them reveal too, where a problem for such a mistake is asked.
     """
 
-    mistakes: tuple[str, ...]
+    rule: str
+    title: str
     levels: Mapping[int, tuple[str, ...]]
+    mistakes: tuple[str, ...]
     also: tuple[str, ...]
 
     def knows(self, mistake: str) -> bool:
         return mistake in self.mistakes or mistake in self.also
 
 
-@dataclass(frozen=True)
-class Rule:
-    """A rule of differentiation and its kinds of problems; `title` is what a student reads."""
-
-    name: str
-    title: str
-    kinds: tuple[Kind, ...]
-
-
 _FILE: Any = read_yaml((files("gradcheck") / "practice" / "rules.yaml").read_bytes()).value
 
 
-def _make_kind(said: Mapping[str, Sequence[str]]) -> Kind:
+def _make_kind(rule: Mapping[str, str], said: Mapping[str, Sequence[str]]) -> Kind:
     groups = _FILE["groups"]
-    named = {
-        key: tuple(id for name in said.get(key, ()) for id in groups.get(name, (name,)))
+    levels = {level: tuple(said[f"level {level}"]) for level in LEVELS}
+    mistakes, also = (
+        tuple(id for name in said.get(key, ()) for id in groups.get(name, (name,)))
         for key in ("mistakes", "also")
-    }
-    return Kind(levels={level: tuple(said[f"level {level}"]) for level in LEVELS}, **named)
+    )
+    return Kind(rule["name"], rule["title"], levels, mistakes, also)
 
 
 PIECES: Mapping[str, Sequence[str]] = _FILE["pieces"]
-RULES = tuple(
-    Rule(each["name"], each["title"], tuple(map(_make_kind, each["kinds"])))
-    for each in _FILE["rules"]
-)
-BY_NAME: Mapping[str, Rule] = {rule.name: rule for rule in RULES}
+RULES: Mapping[str, Sequence[Kind]] = {
+    rule["name"]: [_make_kind(rule, said) for said in rule["kinds"]] for rule in _FILE["rules"]
+}
 
 
 # -- a candidate -----------------------------------------------------------------------------------
@@ -80,16 +73,15 @@ BY_NAME: Mapping[str, Rule] = {rule.name: rule for rule in RULES}
 
 @dataclass(frozen=True)
 class Candidate:
-    """A program of a rule's kind, with the values of its inputs as they are written in a file."""
+    """A program of a kind, with the values of its inputs as they are written in a file."""
 
-    rule: Rule
     kind: Kind
     level: int
     program: str
     inputs: Mapping[str, str]
 
 
-def draw_candidate(rule: Rule, kind: Kind, level: int, random: Random) -> Candidate:
+def draw_candidate(kind: Kind, level: int, random: Random) -> Candidate:
     """Draw a template of a kind and level, what its words stand for, and the inputs."""
     template = random.choice(kind.levels[level])
     program = expand(template, random)
@@ -98,7 +90,7 @@ def draw_candidate(rule: Rule, kind: Kind, level: int, random: Random) -> Candid
     names = sorted({n.id for n in ast.walk(ast.parse(program)) if isinstance(n, ast.Name)})
     numbers = random.sample(VALUES, len(VALUES)), random.sample(CONSTANTS, len(CONSTANTS))
     inputs = {name: _draw_value(name, *numbers) for name in names if name in "axykXYwv"}
-    return Candidate(rule, kind, level, program, inputs)
+    return Candidate(kind, level, program, inputs)
 
 
 def expand(template: str, random: Random) -> str:
@@ -140,7 +132,7 @@ def write_down(
     inputs = ", ".join(f"{name}: {value}" for name, value in drawn.inputs.items())
     lines = [
         f"id: {id}",
-        f"title: {drawn.rule.title}",
+        f"title: {drawn.kind.title}",
         f"prompt: {_quote(write_task(drawn))}",
         f"inputs: {{{inputs}}}",
         f"program: {_quote(drawn.program)}",

@@ -23,13 +23,11 @@ from gradcheck.numbers.symbolic import Symbolic, take_slope, write_out
 from gradcheck.opinions.limits import READABLE
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.practice.drawing import (
-    BY_NAME,
     LEVELS,
     LONGEST_ANSWER,
     LONGEST_FUNCTION,
     RULES,
     Candidate,
-    Rule,
     count_operations,
     draw_candidate,
     write_down,
@@ -240,8 +238,10 @@ def generate_exercises(
     `level` None goes up from 1 to 3 and starts again. `reveals` is a mistake that each must name.
     Raises GradcheckError where a rule is unknown.
     """
-    revealing = [rule for rule in RULES if any(kind.knows(reveals) for kind in rule.kinds)]
-    chosen = [_find_rule(name) for name in rules] or revealing or list(RULES)
+    for name in (name for name in rules if name not in RULES):
+        raise GradcheckError(f"no rule is called {name} - one of {', '.join(RULES)}")
+    revealing = [rule for rule, kinds in RULES.items() if any(k.knows(reveals) for k in kinds)]
+    chosen = rules or revealing or list(RULES)
     levels = LEVELS if level is None else (level,)
     seen: set[str] = set()
     vain = 0
@@ -279,33 +279,27 @@ def next_problem(mistake: str, seed: int = 0) -> ProblemSet | None:
     ['log(4*x + 7)']
     """
     random = Random(f"gradcheck-next/{mistake}/{seed}")
-    kinds = [(rule, kind) for rule in RULES for kind in rule.kinds if kind.knows(mistake)]
+    kinds = [kind for kinds in RULES.values() for kind in kinds if kind.knows(mistake)]
     random.shuffle(kinds)
-    for level, (rule, kind) in product(LEVELS, kinds):
+    for level, kind in product(LEVELS, kinds):
         for _ in range(LOOKED):
-            drawn = draw_candidate(rule, kind, level, random)
-            made = make_exercise(drawn, f"{rule.name}-{random.getrandbits(32):08x}")
+            drawn = draw_candidate(kind, level, random)
+            made = make_exercise(drawn, f"{kind.rule}-{random.getrandbits(32):08x}")
             if made is not None and made.names_alone(mistake):
                 return made.set
     return None
 
 
-def _find_rule(name: str) -> Rule:
-    if name not in BY_NAME:
-        raise GradcheckError(f"no rule is called {name} - one of {', '.join(BY_NAME)}")
-    return BY_NAME[name]
-
-
 def _generate_one(
-    rule: Rule, level: int, name: str, reveals: str, seen: set[str]
+    rule: str, level: int, name: str, reveals: str, seen: set[str]
 ) -> Exercise | None:
-    random = Random(f"gradcheck-practice/{rule.name}/{level}/{name}")
-    kinds = [kind for kind in rule.kinds if kind.knows(reveals)] or list(rule.kinds)
+    random = Random(f"gradcheck-practice/{rule}/{level}/{name}")
+    kinds = [kind for kind in RULES[rule] if kind.knows(reveals)] or RULES[rule]
     for _ in range(TRIES):
-        drawn = draw_candidate(rule, random.choice(kinds), level, random)
+        drawn = draw_candidate(random.choice(kinds), level, random)
         if drawn.program in seen:
             continue
-        made = make_exercise(drawn, f"{rule.name}-{level}-{random.getrandbits(24):06x}")
+        made = make_exercise(drawn, f"{rule}-{level}-{random.getrandbits(24):06x}")
         if made is not None and (not reveals or is_named(made.ready, reveals)):
             return made
     return None

@@ -22,7 +22,8 @@ from gradcheck.web.book import Attempt, Book
 from gradcheck.web.work import Queue, RanAway, Sender, WorkerFault
 
 NEXT = re.compile(r"next\.([a-z-]{1,60})\.(\d{1,4})")
-SHOWN = frozenset(m for rule in RULES for kind in rule.kinds for m in (*kind.mistakes, *kind.also))
+KINDS = [kind for kinds in RULES.values() for kind in kinds]
+SHOWN = frozenset(m for kind in KINDS for m in (*kind.mistakes, *kind.also))
 """Mistakes for which the next problem can be made."""
 MOST = 1_000  # pictures, and problems that were made, that are remembered
 
