@@ -10,6 +10,7 @@ from math import prod
 
 import numpy as np
 
+from gradcheck.engine.tape import unbroadcast
 from gradcheck.mistakes.row import (
     ALIKE,
     ALL_PASS,
@@ -98,10 +99,7 @@ def _other_axis(e: Edge) -> Numbers:
 
 
 def _row_of_broadcast(e: Edge, row: int) -> Numbers:
-    left = e.g[row] if np.ndim(e.g) > len(e.shape) else e.g[row][None]
-    left = np.sum(left, axis=tuple(range(np.ndim(left) - len(e.shape))))
-    stretched = tuple(k for k, n in enumerate(e.shape) if n == 1 != left.shape[k])
-    return np.sum(left, axis=stretched, keepdims=True)
+    return unbroadcast(e.g[row] if np.ndim(e.g) > len(e.shape) else e.g[row][None], e.shape)
 
 
 # fmt: off
