@@ -398,12 +398,35 @@ class Readings:
 
     def _evaluate(self, spot: Spot, bits: int) -> Values:
         if self.formula:
-            return _evaluate(self.pieces.item(), spot, bits, self.names)
-        found = [_evaluate(piece, spot, bits, self.names) for piece in self.pieces.flat]
+            return self._evaluate_piece(self.pieces.item(), spot, bits)
+        found = [self._evaluate_piece(piece, spot, bits) for piece in self.pieces.flat]
         for index, entry in zip(np.ndindex(self.pieces.shape), found, strict=True):
             if not isinstance(entry, arb):
                 raise NotNumbers(f"entry {list(index)} has the shape {np.shape(entry)}")
         return bare(box(found, self.pieces.shape))
+
+    def _evaluate_piece(self, piece: Line | Program | Fraction, spot: Spot, bits: int) -> Values:
+        """What is no array of numbers, and ragged lists of them, are refused."""
+        if isinstance(piece, Line):
+            try:
+                return piece.value(spot.arbs(bits), bits)
+            except Undecided:
+                with suppress(TextError, OutOfBudget):
+                    return self._evaluate_piece(piece.program, spot, bits)
+                raise
+        if isinstance(piece, Fraction):
+            return exact(piece)
+        given = spot.find_values(self.names, bits).items()
+        inputs = {name: balls(value) for name, value in given}
+        found = run(piece, inputs, KINDS["ball"], make_budget(spot.problem)).value
+        try:
+            entries = arbs(found)
+        except (TypeError, ValueError):
+            raise NotNumbers("the formula gives no array of numbers") from None
+        if bits >= ENTRY_BITS and not all(ball.is_finite() for ball in entries.flat):
+            floats = {n: each(middle, arbs(v)).astype(float)[()] for n, v in inputs.items()}
+            _refuse_lost(piece, spot, entries, floats)
+        return bare(entries)
 
     @property
     def slack(self) -> Array:
@@ -516,31 +539,6 @@ def make_budget(problem: Problem) -> Budget:
         bits=5_000,
         exponent=ANSWER_EXPONENT,
     )
-
-
-def _evaluate(
-    piece: Line | Program | Fraction, spot: Spot, bits: int, names: frozenset[str]
-) -> Values:
-    """A piece at a point: things that are no numbers, and ragged lists of them, are refused."""
-    if isinstance(piece, Line):
-        try:
-            return piece.value(spot.arbs(bits), bits)
-        except Undecided:
-            with suppress(TextError, OutOfBudget):
-                return _evaluate(piece.program, spot, bits, names)
-            raise
-    if isinstance(piece, Fraction):
-        return exact(piece)
-    inputs = {name: balls(value) for name, value in spot.find_values(names, bits).items()}
-    found = run(piece, inputs, KINDS["ball"], make_budget(spot.problem)).value
-    try:
-        entries = arbs(found)
-    except (TypeError, ValueError):
-        raise NotNumbers("the formula gives no array of numbers") from None
-    if bits >= ENTRY_BITS and not all(ball.is_finite() for ball in entries.flat):
-        floats = {name: each(middle, arbs(v)).astype(float)[()] for name, v in inputs.items()}
-        _refuse_lost(piece, spot, entries, floats)
-    return bare(entries)
 
 
 def _refuse_lost(program: Program, spot: Spot, entries: Array, inputs: Params) -> None:

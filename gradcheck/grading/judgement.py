@@ -168,7 +168,7 @@ def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
         more = find_further_sides(key, ready) if outcome.kind == "equal" else ()
         spots = (*spots, *more)
         if more:
-            beyond = [spot.gradient(part) for spot in more]
+            beyond = (spot.gradient(part) for spot in more)
             outcome = compare([*answers, *map(ready.at, more)], [*due, *beyond])
         for spot in find_distant_spots(key, ready) if outcome.kind in OPEN else ():
             there = decide(len(spots), ready.at(spot), spot.gradient(part))
@@ -353,12 +353,12 @@ def find_known(key: Key, part: str, ready: Readings) -> Diagnosis | None:
     """
     for row, other in _read_taught(key, part):
         with suppress(*FAILURES):
-            here, first = [ready.at(spot) for spot in key.spots], other.at(key.spots[0])
+            here, there = ([each.at(spot) for spot in key.spots] for each in (ready, other))
             if ready.varies(key.scope):
-                found = compare(here, [*map(other.at, key.spots)])
+                found = compare(here, there)
             else:
                 noise = np.zeros(ready.half_units.shape)
-                found = compare_numbers(here[0], ready.half_units, first, noise)
+                found = compare_numbers(here[0], ready.half_units, there[0], noise)
             if found.kind == "equal":
                 return Diagnosis("unique", (Hypothesis(row, None),))
     return None

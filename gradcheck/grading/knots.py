@@ -213,9 +213,8 @@ def _asks_for_equals(node: ast.AST) -> bool:
     match node:
         case ast.Compare(ops=[ast.Eq() | ast.NotEq()]):
             return True
-        case ast.Call(args=[condition, *_]):
-            row = _find_row(node)
-            return bool(row and row.name == CHOICE) and not isinstance(condition, ast.Compare)
+        case ast.Call(ast.Name(name), [condition, *_]) if name == CHOICE:
+            return not isinstance(condition, ast.Compare)
     return False
 
 
