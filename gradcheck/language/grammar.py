@@ -170,14 +170,9 @@ class Walk(NameWalk):
     visit_ImportFrom = visit_Import
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
-        """`y = x**2`, `a, b = pair`, `w.grad = None`; `x[i] = y` is guard.put(x, i, y)."""
+        """`y = x**2`, `a, b = pair`, `w.grad = None`; `x[i] = y` is guard.entries(x)[i] = y."""
         value = self.visit(node.value)
-        targets = [self.target(each) for each in node.targets]
-        match targets:
-            case [ast.Subscript(value=owner, slice=ast.Call(args=[_, key]))]:
-                put = call_at(node, "guard.put", owner, key, value)
-                return ast.copy_location(ast.Expr(put), node)
-        return remake(node, targets=targets, value=value)
+        return remake(node, targets=[self.target(each) for each in node.targets], value=value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         op = ast.Constant(self.operator(node, node.op))
@@ -189,7 +184,7 @@ class Walk(NameWalk):
             case ast.Attribute(value=owner, attr=attr):
                 parts = (owner, ast.Constant(attr), value)
                 call = call_at(node, "guard.attribute_in_place", op, *parts)
-            case ast.Subscript(value=owner, slice=ast.Call(args=[_, key])):
+            case ast.Subscript(value=ast.Call(args=[owner]), slice=key):
                 call = call_at(node, "guard.item_in_place", op, owner, key, value)
         return ast.copy_location(ast.Expr(call), node)
 
@@ -206,7 +201,7 @@ class Walk(NameWalk):
                 if not isinstance(base, ast.Name):  # of what a call returns: nobody would see it
                     cure = "give it one: `y = ...`, then `y[0] = 1`"
                     self.refuse(base, "an entry of what has no name", cure)
-                return remake(node, value=owner, slice=call_at(key, "guard.index", owner, key))
+                return remake(node, value=call_at(node, "guard.entries", owner), slice=key)
             case ast.Attribute():
                 owner, assignable = self.visit(node.value), self.vocabulary.assignable
                 if self.good_name(node, node.attr) and node.attr not in assignable:

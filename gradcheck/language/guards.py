@@ -12,6 +12,7 @@ from itertools import islice
 from math import isfinite, prod
 from operator import index
 from types import FunctionType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,6 +54,14 @@ EXACT_WHOLES = 2.0**53  # smaller whole numbers are the same in every kind of nu
 # What may be assigned on a tensor; which of them a program may is for its vocabulary to say.
 ASSIGNABLE = frozenset({"grad", "requires_grad", "data"})
 OF_WHOLES = "an array of whole numbers cannot hold this - begin with `array([0.0, 0.0])`"
+
+
+class _Entries(NamedTuple):
+    guards: "Guards"
+    owner: Value
+
+    def __setitem__(self, key: Value, value: Value) -> None:
+        self.guards.put(self.owner, key, value)
 
 
 @dataclass(frozen=True)
@@ -196,6 +205,10 @@ class Guards:
         for each in key if isinstance(key, tuple) else (key,):
             self.meter.measure(each)
         return key
+
+    def entries(self, owner: Value) -> "_Entries":
+        """What `x[i] = y` writes to."""
+        return _Entries(self, owner)
 
     def each(self, values: Iterable[Value]) -> Iterator[Value]:
         """The items of a loop, counted; what is no list fails here, in its place."""

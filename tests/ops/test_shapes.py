@@ -51,7 +51,17 @@ def _dtype(values):
     return torch.float64 if np.asarray(values).dtype.kind == "f" else None
 
 
-@pytest.mark.parametrize("written", ["s[0] = 0.5", "s[0] = x[0]", "s[0] += 0.5", "s[1] -= x[0]"])
+WRITTEN = (
+    "s[0] = 0.5",
+    "s[0] = x[0]",
+    "s[0] += 0.5",
+    "s[1] -= x[0]",
+    "s[0], s[1] = 1, 0.5",
+    "s[0] = t = 0.5",
+)
+
+
+@pytest.mark.parametrize("written", WRITTEN)
 def test_whole_numbers_hold_no_others(written):
     """NumPy and PyTorch would cut off what stands behind the point."""
     found = _opinions(f"s = array([0, 0])\n{written}\ns * x[0]", np.ones(2))
