@@ -5,6 +5,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import Any
 
 from gradcheck.batch.collect import Collector, Rules
@@ -20,7 +21,7 @@ from gradcheck.batch.work import (
     leave_answer,
     prepare_here,
 )
-from gradcheck.errors import OURS
+from gradcheck.errors import OURS, GradcheckError
 from gradcheck.grading.key import draw_for
 from gradcheck.problem import ProblemSet
 from gradcheck.problem.draw import Draw, with_draw
@@ -29,6 +30,7 @@ BUDGET = 60.0  # seconds of computing for what one student alone has answered
 UNKNOWN = "?"  # whether a problem can be graded
 SIZE, LARGEST = 50, 200  # answers in a chunk: from about 25 ms of work, and 1 ms to send
 SHARE = 20  # chunks for each that an executor takes at a time, if they are large
+AHEAD = 2_000  # submissions in memory
 LOOK = 0.5  # seconds after which progress is shown though nothing has come back
 OVER_BUDGET = f"this student's answers took more than {BUDGET:g} seconds of computing before it"
 GIVEN_UP = "the worker that judged this answer died, twice: out of memory, or stopped from outside"
@@ -64,28 +66,33 @@ class Batch:
         self.prints: dict[tuple[str, Draw], str] = {}
 
     def prepare(self, sets: Sequence[ProblemSet], only: Sequence[str] = ()) -> None:
-        """Have the workers prepare every problem of the sets, or only some."""
+        """Begin to have every problem of the sets prepared by the workers, or only some."""
         self.course = Course.of(sets)
         self.problems = {
             id: problem for id, problem in self.course.problems.items() if not only or id in only
         }
-        asked: dict[str, Future[str]] = {}
-        whys = {}
+        self.asked: dict[str, Future[str]] = {}
+        self.whys: dict[str, str] = {}
         for id in self.problems:
             mark = self.fingerprint_for(id)
-            whys[id] = self.ledger.fact(f"doubt {mark}", UNKNOWN)
-            if whys[id] == UNKNOWN:
+            self.whys[id] = self.ledger.fact(f"doubt {mark}", UNKNOWN)
+            if self.whys[id] == UNKNOWN:
                 asking = self.askings[mark]
-                asked[id] = self.executor.submit(prepare_here, asking, turn=asking)
-        for id, future in asked.items():
+                self.asked[id] = self.executor.submit(prepare_here, asking, turn=asking)
+
+    def _leave_doubtful(self) -> None:
+        """Wait until all are prepared; raises GradcheckError where none can be graded."""
+        for id, future in self.asked.items():
             error = future.exception()  # whatever a worker died of
             why = f"{id}: {OURS}: {type(error).__name__}: {error}" if error else future.result()
             if OURS not in why:  # which is mended in a later version, or was the machine's
                 self.ledger.know(f"doubt {self.fingerprint_for(id)}", why)
-            whys[id] = why
-        self.problems = {id: each for id, each in self.problems.items() if not whys[id]}
-        self.doubts = {id: why for id, why in whys.items() if why}
+            self.whys[id] = why
+        self.problems = {id: each for id, each in self.problems.items() if not self.whys[id]}
+        self.doubts = {id: why for id, why in self.whys.items() if why}
         self.doubts |= {id: f"{id}: the id is used in two files" for id in self.course.twice}
+        if not self.problems:
+            raise GradcheckError("\n".join(f"not graded: {why}" for why in self.doubts.values()))
 
     def fingerprint_for(self, id: str, student: str = "") -> str:
         """The fingerprint of what a student is asked: the problem, or a variant of it."""
@@ -97,11 +104,14 @@ class Batch:
         return self.prints[id, drawn]
 
     def collect(self, read: Iterable[Read], roster: Roster, rules: Rules) -> None:
-        """Put who answered what into the ledger."""
+        """Put who answered what into the ledger; the first is read while workers prepare."""
+        read = iter(read)
+        first = list(islice(read, AHEAD))
+        self._leave_doubtful()
         late = {p.id: each.late for each, own in self.course.sets for p in own}
         rules = replace(rules, late={id: lost for id, lost in late.items() if lost is not None})
         known = self.ledger, self.problems, self.fingerprint_for, self.doubts
-        Collector(*known, roster, rules).collect(read)
+        Collector(*known, roster, rules).collect(chain(first, read))
 
     def judge(self) -> Iterator[Progress]:
         """Judge what has no judgement yet; the ledger is complete when this ends."""

@@ -138,16 +138,14 @@ def _grade_class(
     pool = None if asked.scheduler else Pool(jobs, Limits(), nursery, sticky=True)
     with closing(pool or Cluster(asked.scheduler, asked.tls)) as executor:
         batch = Batch(ledger, executor)
+        batch.prepare(sets, asked.ids)
+        read = read_submissions(answers, pattern, meant, expected, batch.problems)
+        rules = Rules(asked.students, asked.ids, asked.attempt, asked.due)
         with nullcontext() if asked.as_json else err.status(CONSULTED):
-            batch.prepare(sets, asked.ids)
-        if not batch.problems:
-            raise GradcheckError("\n".join(f"not graded: {w}" for w in batch.doubts.values()))
+            batch.collect(read, expected, rules)
         ledger.know("feedback", asked.feedback)
         ledger.know("anonymous", "yes" if asked.anonymous else "no")
         ledger.know("title", next((s.title for s in sets if s.title), ""))
-        read = read_submissions(answers, pattern, meant, expected, batch.problems)
-        rules = Rules(asked.students, asked.ids, asked.attempt, asked.due)
-        batch.collect(read, expected, rules)
         for words, _ in ledger.notices():
             _notice(err, words)
         if asked.directory and len(ledger.order()) > GROUP:
