@@ -71,10 +71,8 @@ OPERATOR = re.compile(
     r"|d[A-Za-z]|∂_?\w+|∂_\{.*|∇[^-+]*|dot[^-+]*|D_?[a-zA-Z]?\(?\[?[a-zA-Z(]*\)?\]?|grad[^-+]*"
 )
 INSIDE = re.compile(r"\([^()]*\)|‖[^‖]*‖|\|[^|]*\|")
-PRIMES = r"(?:\^?(?:'|\{'+\}))*"
-NAMED = re.compile(
-    rf"[^\W\d]\w*(?:\.[^\W\d]\w*)*{PRIMES}\w*(?:\^?\(\d\))?(?:\([\w,.]*\))?{PRIMES}(?:\|_\S+)?"
-)
+PRIME = re.compile(r"(?:\^?(?:'|\{'+\}))+")
+NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?:\|_\S+)?")
 SLOPE = r"\\frac \{{ (?:d ?|∂ ){1} \}} \{{ (?:d ?|∂ ){0} \}} |(?:d ?|∂ ){1} / (?:d ?|∂ ){0} "
 FRACTION = re.compile(r"\\frac \{ (d\w+) \} \{ (d\w+) \}")
 GRADIENT = SLOPE.replace("{1}", r"\w+") + r"|{0} \. grad |grad_{0} "
@@ -301,9 +299,9 @@ class Outline(Prose):
         if colon:  # `z.grad:`, `Q1:`
             named = tokens[0].kind == "word" and not self.words.meant(tokens[0].text)
             return tokens[-1].text == "grad" or (named and len(tokens) == 1 < len(tokens[0].text))
-        words = [t.text for t in tokens if t.kind == "word"]
+        letters = "".join(t.text for t in tokens if t.kind == "word")
         primed = any(t.text == "'" for t in tokens) and all(t.kind != "number" for t in tokens)
-        return primed and not any(map(self.words.meaning, [*words, *"".join(words)]))
+        return primed and not any(self.words.meaning(letter) for letter in letters)
 
     def parts(self, k: int, before: Tokens) -> bool:
         """Whether a token parts two clauses."""
@@ -563,7 +561,7 @@ class Outline(Prose):
             tree, fault, _ = self.try_to_parse(tokens)
             linked = step.chained and not (fault and label and RATIO.search(spell(tokens)))
             if fault and not linked:  # as `= dL/dz · dz/dw` is, too
-                self.leave_out(tokens)
+                self.reading.leave_out(step.start, step.end)
             self.steps.append(step._replace(tree=tree, fault=fault, chained=linked))
         self.bind(last.label)
         if "line" in [token.kind for token in inside]:
@@ -598,6 +596,5 @@ def names_a_derivative(tokens: Tokens, label: bool = False) -> bool:
     text = INSIDE.sub("", text) if text[:1] == "∇" else text
     if OPERATOR.fullmatch(re.sub(r"\{(\d)\}", r"\1", text)):
         return True
-    if "'" in text:  # and not ln f'
-        label = any(a.kind == b.kind == "word" for a, b in pairwise(tokens))
-    return not label and NAMED.fullmatch(text) is not None
+    unprimed = PRIME.sub("", text)
+    return bool(NAMED.fullmatch(unprimed)) and (text != unprimed or not label)

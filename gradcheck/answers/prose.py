@@ -14,14 +14,8 @@ SPOKEN = {"plus": "+", "minus": "-", "times": "*"}
 JOINED = {"over": "/", "squared": "^2", "cubed": "^3"}
 """What is a sign in a text of one formula, and a word in a sentence about formulas."""
 SIGNS = SPOKEN | JOINED
-DENIED = re.compile(
-    r"\b(?:not|never|nicht|keine?|pas|non?|cannot|wrong|incorrect|false|falsch|faux|falso"
-    r"|(?:is|does|do|did|ai|was|wo|could|should|would)nt?) "
-)
-HARMLESS = re.compile(
-    r"\b(?:(?:not|no) (?:yet |fully |further )?(?:simplif\w+|expanded|sure|idea)"
-    r"|(?:don|didn) ' t (?:know|remember|simplify|expand)) "
-)
+NEGATIONS = as_set("not never nicht kein keine pas non no isn doesn cannot wrong incorrect false")
+HARMLESS = re.compile(r"\b(?:not|no) (?:yet |fully |further )?(?:simplif\w+|expanded|sure|idea) ")
 LOWERED = re.compile(
     r"\b(?:(?:reduc|lower|decreas|drop|bring|subtract)\w* (?:\w+ ){0,3}(?:exponent|power|degree)s?"
     r"|(?:exponent|power|degree)s? (?:\w+ ){0,4}(?:reduc|lower|decreas|dropp)\w*)(?: by one)? "
@@ -31,23 +25,19 @@ NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|half|itself"
 APPLIED = re.compile(
     r"(?:\b(?!(?:derivative|gradient|slope|value|answer|result|rate|change|prime|form|function"
     r"|expression|solution|kind|sort|ableitung|dérivée|derivada|derivata)\b)\w+ (?:of|von|de|di)"
-    r"|twice|thrice|half|double|triple|quarter|negative|opposite(?: is| to)?|minus|to(?= the )|than"
-    r"|absolute(?: value)?(?: of)?|(?:much|many|large|big|great|small) as"
+    r"|twice|thrice|half|double|triple|quarter|negative|opposite(?: is)?|minus|to(?= the )|than"
     r"|(?:proportional|add\w*) to|at (?:most|least)|except|(?:any|no|every)thing but|without|from"
-    r"|(?:kleiner|größer|mehr|weniger) als|(?:menor|mayor|menos|más|moins) que|nothing like|unlike"
-    r"|root|in the denominator|\w+ (?:mal|fois|veces|volte)"
+    r"|(?:kleiner|größer) als|(?:menor|mayor) que|nothing like|unlike|root"
     r"|(?:divid|multipl)\w*(?: \w+)? by"
     rf"|(?:by|add|subtract) (?:{NUMBERS})(?: to| from)?) (?:the )?$|vorzeichen "
-    r"|\b(?:(?:opposite|other|minus) sign|sign (?:flipp|chang|revers)ed|reciprocal|can ' t"
-    r"|upside down|(?:doubl|tripl|halv|negat|invert|flipp|transpos)ed) "
+    r"|\b(?:(?:opposite|other) sign|sign (?:flipp|chang|revers)ed|reciprocal|can ' t"
+    r"|(?:doubl|tripl|halv|negat|invert|transpos)ed) "
 )
 """Words that do something to the formula behind them, or anywhere."""
 DONE = re.compile(
-    r"(?:[([] )?(?:(?:and|then|but|all|is|now|it|that) )*"
-    r"(?:to the (?!best)|(?:less|more|larger|smaller|twice|thrice|half|halve|negate) "
-    r"|(?:per ?cent|under|in the denominator"
-    r"|(?:divid|multipli|increas|decreas|reduc|rais|add|lower|squar|cub)ed) "
-    r"|(?:divide|multiply|double|triple|invert|square|flip) (?:it|this|that|all) "
+    r"(?:(?:and|then|but|all|is|now|it|that) )*(?:to the (?!best)|(?:less|more|larger|smaller) "
+    r"|(?:percent|under|(?:divid|multipli|increas|decreas|reduc|rais|add|lower|squar|cub)ed) "
+    r"|(?:divide|multiply|double|triple|halve|negate|invert|square|flip) (?:it|this|that|all) "
     r"|(?:geteilt|dividiert|multipliziert|mal|hoch|zum quadrat|divisé|multiplié|fois|au carré"
     r"|dividido|multiplicado|por (?:dos|tres)|al cuadrado) )"
 )
@@ -104,9 +94,9 @@ class Prose:
     def leave_out(self, tokens: Tokens) -> None:
         if not tokens:
             return
-        words = [self.typed[t.start : t.end] if t.text == "-" else t.text for t in tokens]
-        said = " ".join([*words, ""]).lower()
-        if DENIED.search(HARMLESS.sub("", said)):
+        said = spell(tokens).lower()
+        denied = not NEGATIONS.isdisjoint(said.split(" "))
+        if denied and not NEGATIONS.isdisjoint(HARMLESS.sub("", said).split(" ")):
             message = "is this the answer, or is it not?"
             raise self.fault(tokens[0], message, "give the formula alone")
         said = LOWERED.sub("", said)
