@@ -6,7 +6,7 @@ Of second derivatives of single numbers: what went wrong in the first step, or i
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain, combinations_with_replacement
 
 import numpy as np
@@ -134,8 +134,14 @@ def _write_number(value: Value) -> str:
     return said if len(said) <= TYPED else ""
 
 
-@lru_cache(maxsize=1_000)  # SymPy takes as long as all else: many mistakes stand at one node
 def _write_derivative(line: ScalarLine, a: int) -> str:
+    """Written once: SymPy takes as long as all else, and many mistakes stand at one node."""
+    if a not in line.written:
+        line.written[a] = _differentiate(line, a)
+    return line.written[a]
+
+
+def _differentiate(line: ScalarLine, a: int) -> str:
     whole = write_out(line.nodes[a], READABLE) if line.size == 1 else None
     symbols = [] if whole is None else sorted(whole.free_symbols, key=str)
     variables = [s for s in symbols if str(s) in line.shapes]

@@ -81,6 +81,11 @@ class ScalarLine:
         return int(self.x.shape[1])
 
     @cached_property
+    def written(self) -> dict[int, str]:
+        """The derivatives of nodes that somebody has read, by their numbers."""
+        return {}
+
+    @cached_property
     def scalar(self) -> bool:
         """Whether every differentiated input is a single number."""
         return all(shape == () for shape in self.shapes.values())

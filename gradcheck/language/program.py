@@ -52,10 +52,10 @@ class Spans:
 
     def _span(self, where: tuple[int | None, ...]) -> Span | None:
         line, end_line, start, end = where
-        if not line or end_line is None or start is None or end is None:
+        if not line or max(line, end_line or 0) > len(self.passage.lines):
             return None
-        if end_line > len(self.passage.lines):
-            return None
+        if end_line is None or start is None or end is None:  # Python may keep no columns
+            return self.passage.span((line, line, 0, len(self.passage.lines[line - 1].encode())))
         return self.passage.span((line, end_line, start, end))
 
 

@@ -53,8 +53,10 @@ def _enter(
 
     def arrange(*given: Numbers) -> Call:
         *params, x = given
-        if not all(isinstance(each, int | float) for each in params):
-            raise TypeError(f"{name}: `{'`, `'.join(letters)}` has to be one plain number here")
+        plain = all(isinstance(each, int | float) for each in params)
+        if not plain or (letters != ("v",) and min(params, default=1) <= 0):
+            kind = "one plain number" if letters == ("v",) else "one positive number"
+            raise TypeError(f"{name}: `{'`, `'.join(letters)}` has to be {kind} here")
         return (x,), dict(zip(letters, params, strict=True))
 
     def evaluate(x: arb, **params: Numbers) -> arb:
@@ -67,7 +69,16 @@ def _enter(
     forward = map_by_flint(evaluate, lambda x, **params: math.nan)
     rule: Vjp = lambda y, x, **params: lambda g: g * slope(x, *params.values())
     SCIPYS[name] = Op(
-        name, forward, (rule,), forward, close, evaluate, domain, params=letters, arrange=arrange
+        name,
+        forward,
+        (rule,),
+        forward,
+        close,
+        evaluate,
+        domain,
+        params=letters,
+        arrange=arrange,
+        undefined=(lambda x, **params: x < 0) if domain == POSITIVE else None,
     )
 
 
@@ -98,14 +109,18 @@ SCIPYS |= {"jn": SCIPYS["jv"], "yn": SCIPYS["yv"]}
 # -- incomplete gammas and betas, and what belongs to them ---------------------------------------
 
 
+def _times_log(n: float, x: Numbers) -> Numbers:
+    return n * np.log(x) if n else 0 * x  # at 0, too
+
+
 def _density(x: Numbers, a: float) -> Numbers:
     """Of the gamma distribution."""
-    return np.exp((a - 1) * np.log(x) - x - math.lgamma(a))
+    return np.exp(_times_log(a - 1, x) - x - math.lgamma(a))
 
 
 def _beta_density(x: Numbers, a: float, b: float) -> Numbers:
     weight = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    return np.exp((a - 1) * np.log(x) + (b - 1) * np.log1p(-x) + weight)
+    return np.exp(_times_log(a - 1, x) + _times_log(b - 1, 1 - x) + weight)
 
 
 _enter(
@@ -121,10 +136,6 @@ _enter(
     "betainc", lambda x, a, b: x.beta_lower(a, b, 1),
     lambda x, a, b: sympy.betainc(a, b, 0, x) / sympy.beta(a, b).rewrite(sympy.gamma),
     _beta_density, "a", "b", domain=Interval(0, 1),
-)  # fmt: skip
-_enter(
-    "rgamma", arb.rgamma, lambda x: 1 / sympy.gamma(x),
-    lambda x: -digamma(x) / TABLE["gamma"](x), domain=POSITIVE,
 )  # fmt: skip
 _enter(
     "erfcinv", arb.erfcinv, lambda x: sympy.erfcinv(x),  # noqa: PLW0108 - SymPy comes later

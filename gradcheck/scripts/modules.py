@@ -343,7 +343,7 @@ class Scheduler:
         self.optimizer, self.turns = optimizer, 0
         self.start = vars(optimizer).setdefault("initial_lr", optimizer.lr)
         self.rule, self.how, self.named = RATES[rule], how, named
-        if rule == "LambdaLR":  # which has a rate for the start
+        if rule in ("LambdaLR", "MultiStepLR"):  # which have a rate for the start
             self.turns = -1
             self.step()
 
@@ -449,15 +449,20 @@ class DataLoader:
     ) -> None:
         self.dataset, self.batch_size = dataset, batch_size
         self.shuffle, self.drop_last = shuffle, drop_last
-        self.sampler = range(len(dataset)) if sampler is None else sampler
+        self.sampler = sampler
+        if shuffle and sampler is not None:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
         self.collate_fn, self.generator = collate_fn or collate, generator
 
+    def _list_places(self) -> Value:
+        return range(len(self.dataset)) if self.sampler is None else self.sampler
+
     def __len__(self) -> int:
-        count = len(self.sampler)
+        count = len(self._list_places())
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
     def __iter__(self) -> Iterator[Value]:
-        places = list(self.sampler)
+        places = list(self._list_places())
         if self.shuffle:
             (self.generator or GENERATOR).rng.shuffle(places)
         for start in range(0, len(self) * self.batch_size, self.batch_size):

@@ -210,7 +210,8 @@ def _box_places(name: str) -> Routine:
     def show(self: Picked) -> str:
         return f"torch.return_types.{name}(\nvalues={self.values},\nindices={self.indices})"
 
-    kind = type(name, (Picked,), {"__repr__": show})
+    plain = lambda self: (Picked, tuple(self))  # as what is kept in a file
+    kind = type(name, (Picked,), {"__repr__": show, "__reduce__": plain})
 
     def pick(x: Value, *args: Value, **named: Value) -> Value:
         found: Value = find_pytorchs(name)(x, *args, **named)  # type: ignore[misc]

@@ -127,10 +127,12 @@ def _wrap(library: TensorLibrary, function: Value, run: Routine, fixed: Value = 
 
     functools.update_wrapper(adapted, function, updated=())
     owner = getattr(function, "__self__", None)
-    read: Value = getattr(owner if isinstance(owner, type) else function, "forward", function)
+    applied = isinstance(owner, type) and getattr(function, "__name__", "") == "apply"
+    read: Value = getattr(owner if applied else function, "forward", function)
     with contextlib.suppress(TypeError, ValueError):
         found = inspect.signature(read)
-        kept = [p for k, p in enumerate(found.parameters.values()) if k or p.name != "ctx"]
+        given = list(found.parameters.values())
+        kept = given[applied and given[:1] != [] and given[0].name == "ctx" :]
         setattr(adapted, "__signature__", found.replace(parameters=kept))  # noqa: B010 - mypy
     return adapted
 

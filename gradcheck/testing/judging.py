@@ -182,7 +182,9 @@ class Judged:
             return ()
         found, name = [], "" if self.part == ALL else self.part
         far = np.where(self.kinks, np.nan, np.abs(np.subtract(self.given, self.low)))[self.out]
-        order = np.argsort(np.where(np.isnan(far), -np.inf, -far), kind="stable")[:LISTED]
+        order = np.argsort(np.where(np.isnan(far), -np.inf, -far), kind="stable")
+        lead = np.count_nonzero(np.isnan(far))
+        order = np.concatenate([order[:lead][:LISTED], order[lead:][:LISTED]])
         for index in map(tuple, np.argwhere(self.out)[order].tolist()):
             each = (self.low, self.high, self.given, self.bars)
             low, high, given, bar = (float(array[index]) for array in each)

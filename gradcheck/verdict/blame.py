@@ -19,7 +19,6 @@ from gradcheck.errors import GradcheckError, OutOfBudget
 from gradcheck.numbers.ball import arbs, balls, middle, radius
 from gradcheck.numbers.run import RUN, precision
 from gradcheck.opinions import limits
-from gradcheck.opinions.differences import measure_slope, step_from
 from gradcheck.opinions.floats.scan import scan
 from gradcheck.opinions.opinion import Case, measure_largest
 from gradcheck.opinions.tape import apply_node, lift, record
@@ -27,6 +26,7 @@ from gradcheck.ops.row import ABSTAINS
 from gradcheck.values import Array, Numbers
 
 Pieces = dict[int, tuple[Numbers, Numbers]]  # pulled to each operand, as it came and as fitted
+STEP = arb(2) ** -limits.BLAME_STEP
 SIGNED_ZERO = "tells -0 from 0 in float64"  # which exact numbers have not
 UNSUITED = (
     ArithmeticError,
@@ -76,7 +76,7 @@ class Applied:
 
 def blame(case: Case) -> Blame:
     """The faults found op by op, and the ops at which float64 runs out of range or digits."""
-    with precision(limits.BALL_BITS), np.errstate(all="ignore"):
+    with precision(limits.BLAME_BITS), np.errstate(all="ignore"):
         applied, joins = _run_passes(case)
         found = [said for each in reversed(applied) for said in _look_at(each)]
     suspects: dict[tuple[str, str], Suspect] = {}
@@ -260,15 +260,18 @@ def _measure_on_balls(applied: Applied, i: int, u: Array) -> arb:
     weights, given = np.broadcast_to(applied.arrived, applied.y.shape), applied.operands
 
     def at(step: arb) -> arb:
-        moved = step_from(balls(given[i]), u, step)
+        moved = balls(arbs(balls(given[i])) + step * arbs(u))
         value = arbs(_run(applied.node, (*given[:i], moved, *given[i + 1 :]), "ball"))
         return sum((a * float(b) for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
 
     before = RUN.ties
     here = at(arb(0))
     tied = RUN.ties > before
-    slope, broken = measure_slope(at, here, arb(1), may_retry=False)
-    return arb.nan() if broken or tied else slope
+    left, right = at(-STEP), at(STEP)
+    largest = [measure_largest(np.asarray(v, dtype=float)) for v in (applied.arrived, applied.y)]
+    size = largest[0] * max(1.0, largest[1])
+    sharp = abs(right + left - 2 * here) > limits.STRAIGHT * (abs(right - left) + STEP * size)
+    return arb.nan() if sharp or tied else (right - left) / (2 * STEP)
 
 
 def sum_pulls(g: Numbers, shape: tuple[int, ...]) -> Array:
