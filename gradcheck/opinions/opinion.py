@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, wraps
+from functools import cache, cached_property, partial, wraps
 from typing import Concatenate, ParamSpec
 
 import numpy as np
@@ -11,7 +11,7 @@ from flint import arb
 
 from gradcheck.numbers.ball import each, exact, middle, radius
 from gradcheck.numbers.symbolic import Symbolic
-from gradcheck.opinions.limits import EPSILON, HEARD, PRODUCT
+from gradcheck.opinions.limits import EPSILON, HEARD, PRODUCT, ROW
 from gradcheck.values import Array, Numbers, Params
 
 P = ParamSpec("P")
@@ -220,6 +220,18 @@ def multiply_along(
 
 def list_directions(along: Params) -> list[dict[str, Array]]:
     return [dict(zip(along, row, strict=True)) for row in zip(*along.values(), strict=True)]
+
+
+@cache
+def draws() -> Array:
+    """A long row of numbers from 1/2 to 1 of either sign: a stretch of it is as good as new draws.
+
+    Nobody writes into it, for parts of it are handed out.
+    """
+    rng = np.random.default_rng(0)
+    row = np.asarray(rng.uniform(0.5, 1.0, 2 * ROW) * rng.choice([-1.0, 1.0], 2 * ROW))
+    row.flags.writeable = False
+    return row
 
 
 NOWHERE = Directions({}, Estimate(np.zeros(0), np.zeros(0)))

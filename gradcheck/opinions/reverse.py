@@ -191,10 +191,7 @@ def rounder(
 
 @cache
 def _draw_row(unit: float) -> Array:
-    """A long row of factors: a stretch of it is as good as new draws. Nobody writes into it."""
-    rng = np.random.default_rng(0)
-    signed = rng.uniform(0.5, 1.0, 2 * limits.ROW) * rng.choice([-1.0, 1.0], 2 * limits.ROW)
-    row = np.asarray(1.0 + limits.UNITS * unit * signed)
+    row = np.asarray(1.0 + limits.UNITS * unit * opinion.draws())
     row.flags.writeable = False
     return row
 

@@ -64,6 +64,8 @@ class Call:
 
     @cached_property
     def _ran(self) -> tuple[Value, Params]:
+        if (first := self.program.first) and all(a is first[0][n] for n, a in self.args.items()):
+            return first[1:]
         args = self.fresh()
         return copy.copy(self.program.value(args)), args  # it may give the same memory each time
 
@@ -141,9 +143,13 @@ class Call:
         return value
 
     def _on(self, program: UserProgram, kind: str, inputs: Params) -> Value:
-        given = {n: inputs[n][()] if kind == "float" else inputs[n] for n in self.wrt}
+        given = {
+            name: _copy(arg) if name not in inputs
+            else inputs[name][()] if kind == "float" else inputs[name]
+            for name, arg in self.args.items()
+        }  # fmt: skip
         with changing(numbers=True), change_settings(numbers=True):
-            return _as_numbers(kind, program.value(self.fresh() | given))
+            return _as_numbers(kind, program.value(given))
 
     def run_backward(self, c: Value, args: Value = None, program: Value = None) -> Value:
         return (program or self.program).pull(args or self.fresh(), _copy(c))
@@ -398,10 +404,15 @@ def find_hidden(call: Call) -> Iterator[str]:
 # -- how the functions behave: pure, repeatable, linear in the cotangent --------------------------
 
 
-def describe_impurity(call: Call) -> Iterator[str]:
-    """What the function does besides giving a finite value."""
-    if _differs(call.value, call.program.value(call.fresh())):
+def describe_randomness(call: Call, again: Value) -> Iterator[str]:
+    """That another call gives another value; `again` is what it gave for tensors, if anything."""
+    asked = again is None or not np.array_equal(again, call.value)
+    if asked and _differs(call.value, call.program.value(call.fresh())):
         yield RANDOM
+
+
+def describe_impurity(call: Call) -> Iterator[str]:
+    """What the function does besides giving a finite value; see `describe_randomness` too."""
     value = np.asarray(call.value if isinstance(call.value, np.ndarray | float) else 0)
     if _changes(call._ran[1], call.args):
         yield "the function changes its arguments in place"

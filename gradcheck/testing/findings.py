@@ -16,6 +16,7 @@ from gradcheck.testing.call import (
     IGNORED,
     Call,
     describe_impurity,
+    describe_randomness,
     draw_signed,
     find_file,
     list_impurities,
@@ -125,6 +126,10 @@ class Check:
         generic = all(each.verdict.verdict != "kink" for each in self.asked)
         beside = lambda each: not each.call.beside or (generic and is_known(each))
         every = list(filter(beside, self.asked))
+        for each in {id(each.call): each for each in every}.values():
+            again = each.verdict.opinions["reverse"].value
+            random = describe_randomness(each.call, None if again is None else again.value)
+            self.faults = dict.fromkeys(random) | self.faults
         judged: tuple[Judged, ...] = ()
         why: dict[str, Value] = {}
         for k, each in enumerate(every if every[0].gradients else ()):

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 
 import numpy as np
 
@@ -127,6 +127,8 @@ def read_signature(function: Value) -> inspect.Signature:
 
 
 def list_names(function: Value) -> tuple[str, ...]:
+    if type(function) is FunctionType and not vars(function):  # a signature costs more
+        return function.__code__.co_varnames[: function.__code__.co_argcount]
     every = read_signature(function).parameters.values()
     return tuple(p.name for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
 
@@ -355,6 +357,8 @@ class UserProgram:
     outputs: Outputs = field(default_factory=Outputs)
     way: Way = field(default_factory=Way)
     copies: Copies = field(default_factory=Copies)  # by which it was made, if it is a copy
+    first: tuple[Params, Value, Params] | None = None
+    """Of the first run its arguments, its value, and copies of the arguments as it left them."""
 
     @cached_property
     def own(self) -> int:
@@ -406,11 +410,20 @@ class UserProgram:
     @cached_property
     def _keywords(self) -> Params:
         """Those of forward that backward takes."""
+        if not self.kwargs:
+            return {}
         known = read_signature(self.backward).parameters
         several = any(p.kind is p.VAR_KEYWORD for p in known.values())
         return {name: value for name, value in self.kwargs.items() if several or name in known}
 
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether every argument is a leaf by itself."""
+        return all(len(path) == 1 for path in self.paths.values())
+
     def _arrange(self, leaves: Params) -> Value:
+        if self._is_plain:
+            return tuple([leaves[label] for label in self.paths])
         return put(self.args, {path: leaves[label] for label, path in self.paths.items()})
 
     def copy(self, copies: Copies) -> "UserProgram":
@@ -421,7 +434,7 @@ class UserProgram:
             weights = replace(weights, held=held, left=left)
         forward, backward = copies.of(self.forward), copies.of(self.backward)
         own = {"forward": forward, "backward": backward, "kept": Kept(forward, backward)}
-        return replace(self, **own, weights=weights, copies=copies)
+        return replace(self, **own, weights=weights, copies=copies, first=None)
 
     @contextmanager
     def moving_constants(self, names: Container[str], kept: type | None) -> Iterator[bool]:
@@ -510,10 +523,12 @@ def make_program(
         forward, given, tuple(args), kwargs, names, paths, kept, held, backward is True
     )
 
+    leaves, copies = made.leaves(()), dict[str, Value]()
+
     def run() -> Value:
-        every = made.leaves(()).items()
-        leaves = {n: np.array(a) if isinstance(a, np.ndarray) else a for n, a in every}
-        return copy.copy(made.run(leaves))  # it may give the same memory every time
+        for name, leaf in leaves.items():
+            copies[name] = np.array(leaf) if isinstance(leaf, np.ndarray) else leaf
+        return copy.copy(made.run(copies))  # it may give the same memory every time
 
     first = run()
     outputs, cached = find_outputs(first, scalar=scalar)
@@ -531,6 +546,7 @@ def make_program(
         if made.way.behind == "cache" and not outputs.cached:
             outputs = _lay_out(first[:-1], cached=True)
     made.outputs = outputs
+    made.first = None if keeps else (leaves, copy.copy(outputs.flat(first)), copies)
     return made
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
+from types import MappingProxyType
 
 import numpy as np
 from flint import arb
@@ -110,9 +111,10 @@ def consult_few(
 
     Reverse mode gives every entry; the function on plain floats along a few directions must
     confirm it, of a short program its closed form too. Everything is asked only where these leave
-    something open. A gradient that is `claimed` is an opinion too: beside it the closed form is not
-    asked, and of a black box that is not small slopes along a few directions are enough. `value` is
-    the function's at the point, where it is known.
+    something open. A gradient that is
+    `claimed` is an opinion too: beside it the closed form is not asked, and of a black box that is
+    not small slopes along a few directions are enough. `value` is the function's at the point,
+    where it is known.
     """
     if cases[0].rows is not None:
         return [consult(case, write=False) for case in cases]
@@ -159,7 +161,8 @@ def _settle(  # noqa: PLR0917 - a question and the answers so far
     closed = AGREED
     if case.size() <= limits.SHORT and not claimed:
         closed = symbolic(case, write=False, nodes=limits.SHORT_STEPS)
-    found = read(case, [mine, replace(closed, ties=0), seen])
+    opinions = [mine, replace(closed, ties=0) if closed.ties else closed, seen]
+    found = read(case, opinions, {mine.name: slopes})
     settled = found.verdict == "agree" and not closed.ties
     return found if settled else consult(case, write=False)
 
@@ -182,8 +185,15 @@ def consult_more(case: Case, verdict: Verdict) -> Verdict:
     return read(case, [reverse(case, limits.MORE_SAMPLES), verdict.opinions["symbolic"], known])
 
 
-def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
-    """The verdict on opinions already formed."""
+def read(
+    case: Case,
+    opinions: Sequence[Opinion],
+    known: Mapping[str, Estimate] = MappingProxyType({}),
+) -> Verdict:
+    """The verdict on opinions already formed.
+
+    `known` are the slopes that their gradients have along the differences' directions.
+    """
     given = [o for o in opinions if not o.abstains]
     by_name = {o.name: o for o in opinions}
     value = next((o.value for name in BEST_VALUE for o in given if o.name == name), None)
@@ -198,21 +208,24 @@ def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
     entries = (
         *compare_entries("", values, {}, scale),
         *(entry for part in parts.values() for entry in part.entries),
-        *(entry for asked in given for entry in _compare_along(asked, given)),
+        *(entry for asked in given for entry in _compare_along(asked, given, known)),
     )
     grave = _find_gravest((*entries, *parts.values()))
     return Verdict(grave, value, parts, by_name, entries)
 
 
-def _compare_along(asked: Opinion, given: Sequence[Opinion]) -> tuple[Entry, ...]:
+def _compare_along(
+    asked: Opinion, given: Sequence[Opinion], known: Mapping[str, Estimate]
+) -> tuple[Entry, ...]:
     """Gradients against slopes along directions, where entries are too many to look at."""
     if not asked.directions:
         return ()
-    slopes = {asked.name: asked.directions.slopes} | {
-        o.name: opinion.multiply_along(asked.directions.along, o.gradients)
-        for o in given
-        if o.gradients
-    }
+    slopes = {asked.name: asked.directions.slopes}
+    for o in given:
+        if o.name in known and asked.name == "differences":
+            slopes[o.name] = known[o.name]
+        elif o.gradients:
+            slopes[o.name] = opinion.multiply_along(asked.directions.along, o.gradients)
     scale = Scale(max(e.largest for e in slopes.values()))
     return compare_entries("", slopes, asked.directions.kinds, scale)
 

@@ -315,12 +315,23 @@ def draw_directions(case: Case, count: int) -> dict[str, Array]:
 
     So many of each input's shape, one behind the other.
     """
-    rng, inputs = np.random.default_rng(case.seed + 1), case.inputs
-    return {
-        name: (rng.random((count, *np.shape(inputs[name]))) - 0.5)
-        * (limits.WIDTH * measure_size(inputs[name]))
-        for name in case.wrt
-    }
+    rows, start, found = _draw_even(case.seed + 1, (count, case.size())), 0, {}
+    for name in case.wrt:
+        values = np.asarray(case.inputs[name])
+        stop = start + values.size
+        drawn = rows[:, start:stop] * (limits.WIDTH * measure_size(values))
+        found[name], start = drawn.reshape(count, *values.shape), stop
+    return found
+
+
+def _draw_even(seed: int, shape: tuple[int, int]) -> Array:
+    """Numbers between -1/2 and 1/2: a stretch of a long row of draws where that holds so many."""
+    count, row = math.prod(shape), opinion.draws()
+    if count > len(row):
+        return np.random.default_rng(seed).random(shape) - 0.5
+    start = int(seed * limits.GOLDEN % 1 * (len(row) - count))
+    drawn = row[start : start + count].reshape(shape)
+    return drawn - np.copysign(0.5, drawn)
 
 
 def measure_size(values: Array) -> float:
