@@ -101,16 +101,23 @@ def _replay(case: Case, leaves: Leaves, out: Numbers, observer: Observer) -> For
 def _form(
     method: str, value: Array, gradients: Mapping[str, Array], others: Sequence[Run]
 ) -> Opinion:
-    known = _bound(value, [run[0] for run in others])
-    parts = {name: _bound(g, [run[1][name] for run in others]) for name, g in gradients.items()}
-    return Opinion("reverse", known, parts, method=method)
-
-
-def _bound(value: Array, runs: Sequence[Array]) -> Estimate:
-    size = np.abs(value)
-    bars = spread(value, runs) + 2 * limits.EPSILON * size  # each number's own rounding
+    whole = _flatten(value, gradients)
+    size, bars = np.abs(whole), spread(whole, [_flatten(*run) for run in others])
+    bars += 2 * limits.EPSILON * size  # each number's own rounding
     wide = bars > limits.SWAYED * size  # a few samples say little of how far rounding can go
-    return opinion.estimate(value, np.where(wide, limits.HUMBLE * bars, bars))
+    if wide.any():
+        bars[wide] *= limits.HUMBLE
+    known = opinion.estimate(whole, bars)  # where no run tells anything, nothing is known
+    found, start = [], 0
+    for shape in (value.shape, *(g.shape for g in gradients.values())):
+        part = slice(start, start := start + math.prod(shape))
+        found.append(Estimate(known.value[part].reshape(shape), known.error[part].reshape(shape)))
+    parts = dict(zip(gradients, found[1:], strict=True))
+    return Opinion("reverse", found[0], parts, method=method)
+
+
+def _flatten(value: Array, gradients: Mapping[str, Array]) -> Array:
+    return np.concatenate([value.reshape(-1), *(g.reshape(-1) for g in gradients.values())])
 
 
 def run_once(case: Case, verbs: Verbs = RIGHT) -> Run:

@@ -9,7 +9,7 @@ straight line to few samples.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -238,12 +238,16 @@ def _sample(cases: Sequence[Case], along: Params) -> list[Callable[[int, float],
     """Along each direction the k-th contracted value at a step, which is run once for all."""
 
     def on(value: Callable[[float], Numbers]) -> Callable[[int, float], float]:
-        @cache
-        def contract(step: float) -> list[float]:
-            out = value(step)
-            return [sum_up(out, each.cotangent) for each in cases]
+        seen: dict[float, list[float]] = {}
 
-        return lambda k, step: contract(step)[k]
+        def at(k: int, step: float) -> float:
+            values = seen.get(step)
+            if values is None:
+                out = value(step)
+                values = seen[step] = [sum_up(out, each.cotangent) for each in cases]
+            return values[k]
+
+        return at
 
     return [on(move_along(cases[0], row)) for row in opinion.list_directions(along)]
 
