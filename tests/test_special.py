@@ -52,7 +52,7 @@ def test_what_has_no_row_is_left_to_floats():
 def test_a_parameter_that_is_no_number_is_left_to_floats():
     """Orders side by side: what may stand there is said."""
     found = check(lambda x: np.sum(special.jv(np.arange(2), x)), POINT)
-    assert "`v` has to be one plain number" in " ".join(found.message.split())
+    assert "`v` has to be one number" in " ".join(found.message.split())
 
 
 def test_it_is_not_imported():

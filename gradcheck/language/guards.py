@@ -56,7 +56,7 @@ ASSIGNABLE = frozenset({"grad", "requires_grad", "data"})
 OF_WHOLES = "an array of whole numbers cannot hold this - begin with `array([0.0, 0.0])`"
 
 
-class _Entries(NamedTuple):
+class _Written(NamedTuple):
     guards: "Guards"
     owner: Value
 
@@ -206,9 +206,9 @@ class Guards:
             self.meter.measure(each)
         return key
 
-    def entries(self, owner: Value) -> "_Entries":
+    def entries(self, owner: Value) -> "_Written":
         """What `x[i] = y` writes to."""
-        return _Entries(self, owner)
+        return _Written(self, owner)
 
     def each(self, values: Iterable[Value]) -> Iterator[Value]:
         """The items of a loop, counted; what is no list fails here, in its place."""

@@ -36,7 +36,7 @@ class Shown:
 
 
 @dataclass(eq=False)
-class Asked:
+class OpenProblem:
     """A problem as one student has it, and the last answer to each of its parts."""
 
     problem: Problem
@@ -52,7 +52,7 @@ class Asked:
 class NotebookPractice:
     """The problems that a notebook has opened, by their ids."""
 
-    opened: dict[str, Asked] = field(default_factory=dict)
+    opened: dict[str, OpenProblem] = field(default_factory=dict)
 
     def open(self, given: str) -> Shown:
         """`%gradcheck FILE... [--student NAME]` opens sets; `%gradcheck PROBLEM` asks one."""
@@ -64,7 +64,7 @@ class NotebookPractice:
                 return _show_question(asked.key)
             for file in files:
                 for problem in load(find_set(file) or file).problems:
-                    self.opened[problem.id] = Asked(problem, student)
+                    self.opened[problem.id] = OpenProblem(problem, student)
         except OSError as error:
             words = f"{error.filename}: {error.strerror}, and no problem is called so"
             return _render_complaint(f"{words} - {OPENS}")
@@ -89,7 +89,7 @@ class NotebookPractice:
         named = ", ".join(m["id"] for m in said["mistakes"] or ())
         return Shown(str(html), f"{said['verdict']}: {named}" if named else said["verdict"])
 
-    def _find_asked(self, name: str) -> tuple[Asked, Part]:
+    def _find_asked(self, name: str) -> tuple[OpenProblem, Part]:
         asked = self._find(name)
         if asked is None:
             known = ", ".join(self.opened)
@@ -101,14 +101,14 @@ class NotebookPractice:
             raise GradcheckError(f"which part of `{id}` is answered? - one of {names}")
         return asked, part
 
-    def _find(self, name: str) -> Asked | None:
+    def _find(self, name: str) -> OpenProblem | None:
         """The problem that is named, with its part or without; opened, or shipped."""
         shipped = load_shipped()
         for known in (self.opened, shipped):
             fitting = [id for id in known if name == id or name.startswith(f"{id}.")]
             if fitting:
                 id = max(fitting, key=len)
-                return self.opened.get(id) or self.opened.setdefault(id, Asked(shipped[id]))
+                return self.opened.get(id) or self.opened.setdefault(id, OpenProblem(shipped[id]))
         return None
 
 

@@ -34,6 +34,9 @@ SCIPYS: dict[str, Op] = {name: TABLE[name] for name in SAME} | {
 value."""
 
 
+ORDER = "v"  # of any sign, as SciPy calls it; what has another letter is positive
+
+
 def row_of(function: Routine) -> Op | None:
     """The row of one of NumPy's functions, or of SciPy's once a program has loaded SciPy."""
     row = BY_FUNCTION.get(function)
@@ -52,11 +55,11 @@ def _enter(
     """A function of parameters and a number, which each of its cells takes first."""
 
     def arrange(*given: Numbers) -> Call:
-        *params, x = given
-        plain = all(isinstance(each, int | float) for each in params)
-        if not plain or (letters != ("v",) and min(params, default=1) <= 0):
-            kind = "one plain number" if letters == ("v",) else "one positive number"
-            raise TypeError(f"{name}: `{'`, `'.join(letters)}` has to be {kind} here")
+        *params, x = (v.item() if isinstance(v, np.generic) else v for v in given)
+        for letter, each in zip(letters, params, strict=True):
+            if not (isinstance(each, int | float) and (letter == ORDER or each > 0)):
+                kind = "number" if letter == ORDER else "positive number"
+                raise TypeError(f"{name}: `{letter}` has to be one {kind} here")
         return (x,), dict(zip(letters, params, strict=True))
 
     def evaluate(x: arb, **params: Numbers) -> arb:
@@ -94,7 +97,7 @@ def _enter_bessel(letter: str, below: int, above: int, domain: Interval) -> None
 
     ball: Routine = lambda x, n: getattr(x, f"bessel_{letter}")(n)
     closed: Routine = lambda x, n: getattr(sympy, f"bessel{letter}")(n, x)
-    _enter(f"{letter}v", ball, closed, slope, "v", domain=domain)
+    _enter(f"{letter}v", ball, closed, slope, ORDER, domain=domain)
     for n in (0, 1):
         cells = [partial(cell, n=n) for cell in (ball, closed, slope)]
         _enter(f"{letter}{n}", cells[0], cells[1], cells[2], domain=domain)
