@@ -15,9 +15,9 @@ import numpy as np
 from flint import arb
 
 from gradcheck.errors import GradcheckError
-from gradcheck.numbers.ball import middle
+from gradcheck.numbers.ball import exact, middle
 from gradcheck.numbers.run import Undecided, precision
-from gradcheck.training.outputs import FACTOR, ROUNDING, VISIBLE
+from gradcheck.training.outputs import FACTOR, ROUNDING, VISIBLE, is_printed
 from gradcheck.values import Array, Value
 
 Values: TypeAlias = arb | Array
@@ -27,7 +27,6 @@ BITS = (128, 320, 1024, 4096)
 CONFIRMED = 1536  # bits at which the last point is looked at again: a term of 1e-400 is a term
 DIGITS = 100  # bits: 30 digits
 NOTHING = 1e-90  # where both are zero there are no digits to agree
-PRINTED = 10**11  # a number of more digits came out of a program, with its rounding error
 
 
 class NoValue(GradcheckError):
@@ -126,7 +125,7 @@ def _compare_at(k: int, bits: int, answer: At, reference: At, *rounding: Array) 
         if kind == "different":  # just at the edge of its room counts
             if abs(a - b) > tolerance(a, half, noise, level):
                 return Outcome(kind, k, index, a, b)
-            rounded |= not _is_printed(a, half)
+            rounded |= not is_printed(abs(a.mid()), exact(half))
         elif kind == "undecided":
             doubt = doubt or Outcome(kind, k, index, a, b)
     return doubt or Outcome("equal", k, rounded=rounded)
@@ -160,24 +159,16 @@ def tolerance(yours: arb, half_unit: Fraction | None, noise: float, level: arb) 
     """
     if half_unit is None:
         return arb(0)
-    half = arb(half_unit.numerator) / half_unit.denominator
-    size = abs(yours.mid())
+    half, size = exact(half_unit), abs(yours.mid())
     if size == 0:
         return arb.min(arb(FACTOR * noise), level * ROUNDING)
     printed = arb.min(arb(FACTOR * noise) + size * ROUNDING, size * VISIBLE)
-    return arb.max(half, printed) if _is_printed(yours, half_unit) else half
+    return arb.max(half, printed) if is_printed(size, half) else half
 
 
 def widen(yours: arb, half_unit: Fraction | None, noise: float, level: arb) -> arb:
     """The ball of all that may have been rounded to a typed number."""
     return arb(yours.mid(), tolerance(yours, half_unit, noise, level))
-
-
-def _is_printed(yours: arb, half_unit: Fraction | None) -> bool:
-    """Whether a number has so many digits that a program must have printed it."""
-    if half_unit is None:
-        return False
-    return bool(abs(yours.mid()) * half_unit.denominator > half_unit.numerator * PRINTED)
 
 
 def bare(found: Array) -> Values:

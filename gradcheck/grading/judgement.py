@@ -27,6 +27,7 @@ from gradcheck.mistakes.row import Example, Mistake
 from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import precision
 from gradcheck.training.outputs import Comparison
+from gradcheck.training.questions import GradientQuestion
 from gradcheck.values import Params, Value
 
 # The share of a part's points that remains, by mistake id, or by a tag of the answer. A set's
@@ -200,10 +201,15 @@ def _compare_numbers(key: Key, part: str, ready: Readings) -> Compared:
 
 
 def _tag_right(key: Key, part: str, ready: Readings, found: Compared) -> Iterator[str]:
-    """Rounded; or an exact number where the gradient is another one elsewhere."""
+    """Rounded; or an exact number where the gradient is another one elsewhere.
+
+    What is read at the end of a program is a number: it says no less than is asked.
+    """
     if found.outcome.rounded:
         yield "rounded"
-    if len(found.answers) == 1 and ready.half_units.shape == () and not ready.half_units.item():
+    function = ready.names or not isinstance(key.problem, GradientQuestion)
+    exact = ready.half_units.shape == () and not ready.half_units.item()
+    if len(found.answers) == 1 and exact and function:
         due = (g for g in map(find_floats, key.due(part)) if g is not None)
         known = [g for g in due if ready.names or not g.shape]  # of a list in letters
         if not all(np.allclose(g, known[0]) for g in known):

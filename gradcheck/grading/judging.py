@@ -17,8 +17,8 @@ from gradcheck.answers.formula import Other, rebracket
 from gradcheck.diagnosis import Diagnosis, Hypothesis, explain, write_words
 from gradcheck.errors import OURS, Complaint, GradcheckError, TextError
 from gradcheck.grading.equivalence import find_floats
-from gradcheck.grading.formula import Floats, Readings, is_near, make_readings
-from gradcheck.grading.judgement import FAILURES, Judgement, judge_gradient
+from gradcheck.grading.formula import Floats, Readings, box, is_near, make_readings
+from gradcheck.grading.judgement import FAILURES, Judgement, find_known, judge_gradient
 from gradcheck.grading.key import DIAGNOSTIC, Key
 from gradcheck.grading.knots import find_distant_points
 from gradcheck.grading.spots import GRADIENT, Spot
@@ -30,7 +30,7 @@ from gradcheck.training.judging import judge_program
 from gradcheck.training.outputs import Comparison, compare_values, is_same
 from gradcheck.training.preparing import reference_at
 from gradcheck.training.run import LONGEST, read_program
-from gradcheck.values import Value
+from gradcheck.values import Array, Value
 
 USUAL = 0.5  # how common a mistake is that is as likely as a bracket left out
 
@@ -42,6 +42,18 @@ def judge(key: Key, part: Part, answer: Value, *, diagnose: bool = True) -> Judg
     where only that reader can name the mistake, it is named so. Where other brackets would make it
     right, `brackets:` decides.
     """
+    own, asked = key.ask(part)
+    judged = _judge(own, asked, answer, diagnose)
+    if own is key:
+        return judged
+    judged, found, ready = replace(judged, part=part.name), judged.diagnosis, judged.ready
+    if judged.verdict != "wrong" or found is None or ready is None:
+        return judged
+    value = find_floats(ready.at(own.spots[0]))
+    return judged.attach(_blame_loop(key, part, value, ready, found=found, single=own.single), key)
+
+
+def _judge(key: Key, part: Part, answer: Value, diagnose: bool) -> Judgement:
     kind = key.problem.brackets == "kind"
     judged = _judge_as_it_stands(key, part, answer, diagnose or kind)
     formula = judged.formula
@@ -124,6 +136,7 @@ def describe_reading(key: Key, part: Part, answer: Value) -> tuple[str, tuple[st
     if part.form == "program":
         read_program(key.problem, str(answer))
         return "", ()
+    key, part = key.ask(part)
     if key.run is None:
         ready = key.read(part, answer)
     else:
@@ -158,19 +171,11 @@ def judge_output(base: Judgement, key: Key, part: Part, answer: Value, diagnose:
     except GradcheckError as error:
         return base.conclude("wrong", f"the answer cannot be evaluated: {error}")
     base = replace(base, ready=ready, understood=ready.understood, remarks=ready.notes)
-    found, question = compare_values(value, due, noise, ready.slack), key.gradient(part)
-    if ready.names and question is not None and question.exact:
-        # a formula for a gradient that a program reads, held against that gradient everywhere
-        base, asked = base.conclude("", *found.remarks), question.problem.parts[0].name
-        judged = judge_gradient(base, question, asked, ready, diagnose)
-        if judged.diagnosis is None or (question.single and judged.named):
-            return judged
-        said = explain_by_loop(key, part.name, ready)
-        return judged.attach(said, key) if said.hypotheses else judged
+    found = compare_values(value, due, noise, ready.slack, tolerance=key.problem.tolerance)
     if ready.names and found.verdict == "right":
         found = compare_further(key, part.name, ready, found)
     if found.verdict == "wrong" and diagnose:
-        found = replace(found, diagnosis=_diagnose(key, part, value, ready, question))
+        found = replace(found, diagnosis=_diagnose(key, part, value, ready))
     return base.settle(found, key)
 
 
@@ -193,7 +198,8 @@ def compare_further(key: Key, part: str, ready: Readings, here: Comparison) -> C
             words = "it has no finite value at another point"
             return Comparison("wrong", remarks=(words,), point=point)
         if value is not None and run is not None:
-            found = compare_values(value, run.trace.values[part], run.noise[part])
+            due, noise = run.trace.values[part], run.noise[part]
+            found = compare_values(value, due, noise, ready.slack, tolerance=key.problem.tolerance)
             if found.verdict != "right":
                 return replace(found, point=point)
     if key.further:
@@ -204,33 +210,54 @@ def compare_further(key: Key, part: str, ready: Readings, here: Comparison) -> C
 # -- what gives just this answer -------------------------------------------------------------------
 
 
-def _diagnose(
-    key: Key, part: Part, value: Output, ready: Readings, question: Key | None
-) -> Diagnosis:
-    """What gives an answer: a mistake of a gradient, or of the loop.
+def _diagnose(key: Key, part: Part, value: Output, ready: Readings) -> Diagnosis:
+    """What gives an answer to what is known in floats only."""
+    taught = find_known(key, part.name, ready) if key.problem.known_answers else None
+    question = None if taught else key.gradient(part)
+    if question is None or not isinstance(value, np.ndarray):
+        return taught or _blame_loop(key, part, value, ready)
+    values: list[Array | None] = [value]
+    if ready.names:
+        values = [find_floats(ready.at(spot)) for spot in question.spots[:DIAGNOSTIC]]
+    asked = question.problem.parts[0].name
+    found = explain(question.mistaken, asked, values, slack=_find_slack(ready))
+    return _blame_loop(key, part, value, ready, found=found, single=question.single)
 
-    Of what went back once the mistakes are those of any gradient; of several, first of all those
-    of the loop. Numbers speak for the given point alone, formulas for as many as are looked at.
+
+def _find_slack(ready: Readings) -> float:
+    return float(np.max(ready.slack, initial=0.0))
+
+
+def _blame_loop(
+    key: Key,
+    part: Part,
+    value: Output,
+    ready: Readings,
+    *,
+    found: Diagnosis | None = None,
+    single: bool = False,
+) -> Diagnosis:
+    """The mistakes of a gradient that are `found` to give an answer, or those of the loop.
+
+    Of a `single` backward call the mistakes are those of any gradient; of several, first of all
+    those of the loop. Numbers speak for the given point alone, formulas for as many as are looked
+    at. A teacher's own words stand alone, and so do brackets.
     """
     assert key.run is not None
-    slack = 0.0 if ready.names else float(np.max(ready.slack, initial=0.0))
+    named = found.hypotheses if found else ()
+    taught = any(h.mistake.verb == "known" or h.mistake is brackets_missing for h in named)
+    if found and (taught or (named and single and ready.names)):
+        return found
     if ready.names:
         said = explain_by_loop(key, part.name, ready)
-        if question is None or (said.hypotheses and not question.single):
-            return said
-        values = [find_floats(ready.at(spot)) for spot in question.spots[:DIAGNOSTIC]]
-    else:
-        said = key.run.explain(part.name, value, slack)
-        if question is None or not question.single or not isinstance(value, np.ndarray):
-            return said
-        values = [value]
-    found = explain(question.mistaken, question.problem.parts[0].name, values, slack=slack)
-    if not found.hypotheses or ready.names:
-        return found if found.hypotheses else said
-    ids = {hypothesis.ids for hypothesis in found.hypotheses}
+        return found if found and not said.hypotheses else said
+    said = key.run.explain(part.name, value, _find_slack(ready))
+    if found is None or not (single and named):
+        return said
+    ids = {hypothesis.ids for hypothesis in named}
     more = [each for each in said.hypotheses if each.ids not in ids]
     remarks = tuple(dict.fromkeys((*found.remarks, *said.remarks)))
-    return _restrict(replace(found, remarks=remarks), [*found.hypotheses, *more])
+    return _restrict(replace(found, remarks=remarks), [*named, *more])
 
 
 def explain_by_loop(key: Key, part: str, ready: Readings) -> Diagnosis:
@@ -273,7 +300,9 @@ def read_output(key: Key, part: Part, due: Output, answer: Value) -> tuple[Outpu
         pairs = islice(zip_longest(answer, due), len(answer))
         pieces = [read_output(key, part, wanted, mine) for mine, wanted in pairs]
         understood = ", ".join(ready.understood for _, ready in pieces)
-        return [value for value, _ in pieces], make_readings({}, Plain(understood))
+        halves = [half for piece in pieces for half in _spread_halves(*piece)]
+        read = replace(make_readings({}, Plain(understood)), half_units=box(halves, (len(halves),)))
+        return [value for value, _ in pieces], read
     ready = key.read(part, answer)
     if isinstance(ready.read, Plain):
         value = ready.read.value
@@ -282,6 +311,12 @@ def read_output(key: Key, part: Part, due: Output, answer: Value) -> tuple[Outpu
     if values is None:
         raise GradcheckError("it has no finite value")
     return values, ready
+
+
+def _spread_halves(value: Output, ready: Readings) -> Array:
+    """Half a unit of every number of a value, in a row."""
+    shape = value.shape if isinstance(value, np.ndarray) else ready.half_units.shape
+    return np.broadcast_to(ready.half_units, shape).ravel()
 
 
 def _read_shape(answer: Value) -> tuple[int, ...] | None:

@@ -169,6 +169,13 @@ class Key:
         except (GradcheckError, NotScalar):
             return None
 
+    def ask(self, part: Part) -> "tuple[Key, Part]":
+        """A part, as a gradient like any other where it is one that a program reads."""
+        question = None if self.run is None or part.form == "program" else self.gradient(part)
+        if question is None or not question.exact:
+            return self, part
+        return question, question.problem.parts[0]
+
     @cached_property
     def further(self) -> tuple[training.Reference, ...]:
         """What is read at the end of a program with events, at further points."""

@@ -25,6 +25,7 @@ from gradcheck.answers.operands import UNTAKEN
 from gradcheck.answers.tokens import clip
 from gradcheck.answers.tree import find_half_unit
 from gradcheck.diagnosis import Diagnosis
+from gradcheck.diagnosis.line import ask_once
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import (
     BITS,
@@ -73,6 +74,7 @@ def mark(key: Key, part: Part, answer: Value) -> Judgement:
     formula = judged.formula
     if judged.verdict not in ("right", "wrong") or judged.follows or formula is None:
         return judged
+    key, part = key.ask(part)
     judged = _explain(key, part, formula, judged)
     if len(formula.steps) < 2:
         return judged
@@ -192,7 +194,7 @@ def _is_the_function(key: Key, values: Sequence[At]) -> bool:
     def value(spot: Spot) -> At:
         def at(bits: int) -> Values:
             point = {name: balls(v) for name, v in spot.point.items()}
-            return bare(arbs(spot.problem.value_on("ball", point)))
+            return bare(arbs(ask_once(spot.problem.case(spot.point)).function("ball", point)))
 
         return at
 

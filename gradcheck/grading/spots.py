@@ -22,11 +22,11 @@ from gradcheck.ops import BY_SPELLING
 from gradcheck.problem import draw
 from gradcheck.problem.record import Point, Problem, is_training
 from gradcheck.training import questions
+from gradcheck.training.questions import NUMBERS
 from gradcheck.values import Array, Value
 
 LOOK = 128  # bits, for a look at floats
 GRADIENT = "d"  # before the name of a value: its gradient's
-NUMBERS = (np.ndarray, np.floating, int)
 BACKWARD = frozenset({"grad", "backward", "recorded", "step"})
 
 

@@ -38,11 +38,10 @@ from gradcheck.opinions.opinion import NotScalar, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.ops.row import Interval, Op
-from gradcheck.problem.record import Input, Point, Problem
+from gradcheck.problem.record import Input, Path, Point, Problem
 from gradcheck.values import Array, Params, Value
 
 Scale = tuple[float, float]
-Path = tuple[str, ...]
 Drawn = tuple[Point, Opinion | None]  # with the closed form's opinion, where that was asked
 
 SCALES: tuple[Scale, ...] = (
@@ -177,7 +176,8 @@ def look(
         return ((), None) if not found.abstains and _is_finite(found) else None
     if found.ties or not _is_finite(found):
         return None
-    return found.conditions, replace(found, conditions=(), path=(), end=None)
+    path = problem.name_path(point, found.conditions)
+    return path, replace(found, conditions=(), path=(), end=None)
 
 
 def draw_decimals(rng: np.random.Generator, scale: Scale, shape: tuple[int, ...]) -> Array:

@@ -40,6 +40,7 @@ from gradcheck.opinions.opinion import Case, Rows
 from gradcheck.values import Array, Params, Value
 
 Point = Mapping[str, Array]
+Path = tuple[str, ...]  # what tells the ways apart that a program may take
 T = TypeVar("T")
 
 FLOATS = Budget()
@@ -195,6 +196,10 @@ class Problem:
         if self.jacobian:
             return replace(case, rows=Rows(np.shape(self.value_on("float", point))))
         return replace(case, zeros=frozenset(self.made)) if self.made else case
+
+    def name_path(self, point: Point, conditions: Path) -> Path:
+        """Which way the program takes at a point: `conditions` are what was compared there."""
+        return conditions
 
     def value_on(self, kind: str, inputs: Params) -> Value:
         """The program's value on numbers of a kind, a list as an array.

@@ -372,7 +372,8 @@ class ProgramAnswer:
             if mine is not None and theirs is not None:
                 yours, due = [*mine], [*theirs]
         what = f"`{self.part.ask.source}`" if self.part.ask else "the answer"
-        found = compare_values(yours, due, reference.noise[self.part.name] + room, what=what)
+        noise = reference.noise[self.part.name] + room
+        found = compare_values(yours, due, noise, np.zeros(flatten(yours).numbers.size), what=what)
         return replace(found, remarks=(*found.remarks, *_find_departure(self.part, found)))
 
     def verdict(self, reference: Reference, here: Trace) -> Comparison:

@@ -18,6 +18,7 @@ FIRM = 1e-8  # of the largest number: what a disturbance may change
 WHOLE = "the answer"
 ROUNDING = 1e-12  # relative, of a number that came out of a program
 FACTOR = 4.0  # times the noise that was seen: what it may be
+PRINTED = 1e11  # a number of more digits came out of a program, with its rounding error
 WORDS = {bool: "a truth value", str: "a name", tuple: "a shape", list: "a list"}
 Span = tuple[int, int]
 Output = Array | bool | str | tuple[int, ...] | list[Numbers] | None
@@ -97,6 +98,11 @@ def spread(value: Output, others: Sequence[Output]) -> Array:
     return found
 
 
+def is_printed(size: Numbers, half: Numbers) -> Numbers:
+    """Whether a number has so many digits that a program must have printed it."""
+    return size > half * PRINTED
+
+
 def is_sure(lost: Array, value: Output) -> bool:
     """Whether what is lost is little beside the numbers."""
     return bool(np.all(lost <= FIRM * flatten(value).largest))
@@ -148,17 +154,25 @@ class Comparison:
 
 
 def compare_values(
-    yours: Output, due: Output, noise: Array, half: Numbers = 0.0, what: str = WHOLE
+    yours: Output,
+    due: Output,
+    noise: Array,
+    half: Array,
+    *,
+    tolerance: float = 0.0,
+    what: str = WHOLE,
 ) -> Comparison:
-    """A value held against the one that is due; `half` is half a unit of each typed digit.
+    """A value held against the one that is due.
 
-    `noise` is what float64 loses, number by number. Of lists the first entry that is wrong decides.
+    Number by number `noise` is what float64 loses, `half` is half a unit of each typed digit;
+    `tolerance` is the share that may be rounded away. Of lists the first wrong entry decides.
     """
     if isinstance(due, np.ndarray) and isinstance(yours, np.ndarray):
         if yours.shape != due.shape:
             words = f"{what} has the shape {yours.shape}, {due.shape} is due"
             return Comparison("wrong", remarks=(words,), tags=("shape",))
-        return _compare_numbers(yours, due, noise.reshape(due.shape), half)
+        half = half.reshape(due.shape) if half.size == due.size else half
+        return _compare_numbers(yours, due, noise.reshape(due.shape), half, tolerance)
     if not (isinstance(due, list) and isinstance(yours, list)):
         if type(yours) is type(due):
             return Comparison("right" if yours == due else "wrong")
@@ -168,26 +182,36 @@ def compare_values(
     if len(yours) != len(due):
         words = f"{what} has {len(yours)} entries, {len(due)} are due"
         return Comparison("wrong", remarks=(words,), tags=("shape",))
-    for k, (mine, expected) in enumerate(zip(yours, due, strict=True)):
-        size = flatten(expected).numbers.size
-        found = compare_values(mine, expected, noise[:size], 0.0, f"entry {k} of {what}")
+    tags = dict[str, None]()
+    each = zip(yours, due, _split(noise, due), _split(half, yours), strict=False)
+    for k, pair in enumerate(each):
+        found = compare_values(*pair, tolerance=tolerance, what=f"entry {k} of {what}")
         if found.verdict == "wrong":
             return replace(found, index=(k, *found.index))
-        noise = noise[size:]
-    return Comparison("right")
+        tags |= dict.fromkeys(found.tags)
+    return Comparison("right", tags=tuple(tags))
+
+
+def _split(row: Array, entries: list[Numbers]) -> list[Array]:
+    """What belongs to the numbers of each of some entries."""
+    return np.split(row, np.cumsum([flatten(entry).numbers.size for entry in entries])[:-1])
 
 
 @np.errstate(invalid="ignore")
-def _compare_numbers(yours: Array, due: Array, noise: Array, half: Numbers) -> Comparison:
+def _compare_numbers(
+    yours: Array, due: Array, noise: Array, half: Numbers, tolerance: float
+) -> Comparison:
     """Every number within half a unit of its last digit, or within what float64 loses.
 
     However noisy a program is, a millionth of its largest number is not noise.
     """
     off, size = np.abs(yours - due), np.abs(due)
     lost = np.minimum(FACTOR * noise + ROUNDING * size, VISIBLE * np.max(size, initial=0.0))
-    wrong = np.argwhere(~(off <= np.maximum(half * (1 + ROUNDING), lost)))
+    typed = np.maximum(half * (1 + ROUNDING), lost)
+    wrong = np.argwhere(~(off <= np.maximum(typed, tolerance * size)))
     if len(wrong):
         index = tuple(int(k) for k in wrong[0])
         mine, expected = float(yours[index]), float(due[index])
         return Comparison("wrong", yours=mine, expected=expected, index=index)
-    return Comparison("right", tags=("rounded",) if np.any(off > lost) else ())
+    shown = np.where(is_printed(np.abs(yours), half), typed, lost)
+    return Comparison("right", tags=("rounded",) if np.any(off > shown) else ())

@@ -91,6 +91,7 @@ def explain_several(rows: Collection[Mistake]) -> Iterator[tuple[str, str]]:
 # -- the reference ------------------------------------------------------------------------------
 
 TRIES = 3  # points that are tried for each that is wanted
+SPARSE = 12  # points that are drawn for each that is tried: a domain admits some of them
 FURTHER = 2  # points at which a program is run again
 SAMPLES, UNITS, SHAKEN = 4, 8.0, 64.0
 EPSILON = float(np.finfo(np.float64).eps)
@@ -203,8 +204,8 @@ def run_and_judge(problem: Problem) -> Reference:
 def reference_at(problem: Problem, point: Point) -> Reference | None:
     """What is read at the end of a program at a point, where it is firm there."""
     with suppress(GradcheckError):
-        found = _run_reference(problem, point)
-        return found if found.is_firm else None
+        found = _run_reference(problem, point) if problem.admits(point) else None
+        return found if found and found.is_firm else None
     return None
 
 
@@ -238,7 +239,9 @@ def _find_point(problem: Problem) -> Point:
     drawn = [entry for entry in problem.inputs.values() if entry.value is None]
     fixed = {n: entry.value for n, entry in problem.inputs.items() if entry.value is not None}
     for point in draw_candidates(fixed, drawn, problem.seed, SCALES):
-        if not drawn or all(map(is_finite, trace(problem, point).values.values())):
+        if not drawn or (
+            problem.admits(point) and all(map(is_finite, trace(problem, point).values.values()))
+        ):
             return point
     raise GradcheckError(f"{problem.id}: no point was found at which everything asked is finite")
 
@@ -258,8 +261,9 @@ def draw_elsewhere(problem: Problem) -> Iterator[Reference]:
 
 def _draw_references(problem: Problem, tries: int) -> Iterator[Reference]:
     fixed, varying = split(problem)
-    scales = islice(cycle(SCALES), tries if varying else 0)
-    for point in draw_candidates(fixed, varying, problem.seed + 1, scales):
+    scales = islice(cycle(SCALES), SPARSE * tries if varying else 0)
+    points = filter(problem.admits, draw_candidates(fixed, varying, problem.seed + 1, scales))
+    for point in islice(points, tries):
         with suppress(GradcheckError):
             yield _run_reference(problem, point)
 
