@@ -88,13 +88,14 @@ class ProblemItem(pytest.Item):
 
     def runtest(self) -> None:
         """Raise ProblemFailed with everything that is wrong with the problem."""
-        from gradcheck.grading.key import NoKey, make_key  # noqa: PLC0415
+        from gradcheck.errors import GradcheckError  # noqa: PLC0415
+        from gradcheck.grading.key import make_key  # noqa: PLC0415
         from gradcheck.grading.marking import find_faults  # noqa: PLC0415
         from gradcheck.report.judgements import format_fault  # noqa: PLC0415
 
         try:
             found = find_faults(make_key(self.problem))
-        except NoKey as error:
+        except GradcheckError as error:
             raise ProblemFailed(str(error)) from None
         if found:
             raise ProblemFailed("\n".join(f"  {format_fault(fault)}" for fault in found))

@@ -260,6 +260,7 @@ def describe_problem(problem: Problem) -> dict[str, Any]:
         "program": problem.program.source,
         "given": [f"{name}={_spell_input(entry)}" for name, entry in problem.inputs.items()],
         "points": problem.points,
+        "secret": bool(problem.programs),
         "choices": list(problem.choices),
         "plain": problem.cotangent is None and not (problem.has_rows or is_training(problem)),
         "parts": [{"name": p.name, "points": problem.points * p.weight} for p in problem.parts],

@@ -381,8 +381,11 @@ def _make_writer(ledger: Ledger) -> Callable[[Answered], Markup]:
     def section(answered: Answered) -> Markup:
         own = about[answered.problem]
         lines = answered.lines
-        wrong = feedback == FULL and any(line["verdict"] != "right" for line in lines)
-        solution = solve_again(own, lines[0].get("variant") or {}) if wrong else None
+        wrong = any(line["verdict"] != "right" for line in lines)
+        told = wrong and feedback == FULL
+        solution = solve_again(own, lines[0].get("variant") or {}) if told else None
+        if wrong and not told and own.get("secret"):  # its program is the answer
+            own = {**own, "program": ""}
         return render_problem(answered.problem, own, lines, solution)
 
     return section

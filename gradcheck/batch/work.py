@@ -11,7 +11,7 @@ from gradcheck.batch.ledger import JudgedAnswer, PendingAnswer, unpack_answer
 from gradcheck.batch.pool import work_on_item
 from gradcheck.errors import OURS, GradcheckError
 from gradcheck.grading.judgement import Judgement
-from gradcheck.grading.key import Key, NoKey, make_key
+from gradcheck.grading.key import Key, make_key
 from gradcheck.grading.marking import mark, take_alone
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.problem import Problem, ProblemSet, load_text
@@ -77,7 +77,7 @@ def prepare_here(asking: Asking) -> str:
     try:
         ready(asking)
     except (GradcheckError, NotScalar) as error:
-        return str(error) if isinstance(error, NoKey) else f"{asking.problem}: {error}"
+        return f"{asking.problem}: {error}"
     except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
         return f"{asking.problem}: {OURS}: {type(error).__name__}: {error}"
     return ""

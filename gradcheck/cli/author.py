@@ -35,7 +35,6 @@ from gradcheck.report.figures import pluralize
 from gradcheck.report.gradebooks import write_cells
 from gradcheck.report.judgements import format_fault
 from gradcheck.report.pages import Sheet, name_page, render_sheets, write_sheet
-from gradcheck.training.preparing import list_programs
 
 COPIED = "a program of nothing but the right numbers would pass: give an input by its shape"
 NONE_SHOWS_ALL = (
@@ -89,7 +88,7 @@ def _lint(problem: Problem, self_tests_only: bool) -> Iterator[Text]:
         return
     found = list_findings(ready)
     yield from (_format_finding(problem, finding) for finding in found if finding.cure)
-    if ready.run is not None and list_programs(ready.problem) and not ready.elsewhere:
+    if ready.run is not None and ready.problem.programs and not ready.elsewhere:
         yield _warn(COPIED)  # they are compared at the given point alone
     if names := [part.name for part in ready.problem.parts if ready.stands_at_one_point(part)]:
         cure = "let an input be differentiated, or give it by its shape"

@@ -44,10 +44,6 @@ KEPT = 10_000
 Hidden = tuple[str, ...]  # ("invisible", id) or ("alike", id, id)
 
 
-class NoKey(GradcheckError):
-    """A problem whose own gradient is not beyond doubt is not graded."""
-
-
 class Look(NamedTuple):
     """What floats see at the k-th point: the single numbers there, and the gradient."""
 
@@ -230,7 +226,7 @@ class Key:
 
 
 def make_key(problem: Problem) -> Key:
-    """Draw the points and consult the opinions at each; raises NoKey on anything doubtful.
+    """Draw the points and consult the opinions at each; raises GradcheckError on any doubt.
 
     A formula is compared where the opinions agree; a further point that turns out to be a kink, or
     undecided, is left out. The given point must stand.
@@ -238,7 +234,7 @@ def make_key(problem: Problem) -> Key:
     if not is_training(problem):
         return _prepare_formula(problem, draw.draw_given_point(problem))
     found = preparing.run_and_judge(problem)
-    if not preparing.list_programs(problem):
+    if not problem.programs:
         problem = questions.add_written_leaves(problem, found.point)
         written = (entry for entry in problem.inputs.values() if entry.written is not None)
         values = {entry.name: entry.value for entry in written if entry.value is not None}
@@ -246,7 +242,7 @@ def make_key(problem: Problem) -> Key:
     for event in found.events:
         if event.verdict.verdict not in GOOD:
             why = "; ".join([*(e.why for e in event.verdict.entries[:2]), *event.verdict.notes])
-            raise NoKey(f"{problem.id}: {event.verdict.verdict} at {event.label}: {why}")
+            raise GradcheckError(f"{event.verdict.verdict} at {event.label}: {why}")
     return Key(problem, (found.point,), tuple(e.verdict for e in found.events), found)
 
 
@@ -254,9 +250,11 @@ def _prepare_formula(problem: Problem, first: Point) -> Key:
     """The key to gradients that are functions of the inputs, with the given point."""
     points, verdicts = [first], [consult(problem.case(first), write=False)]
     given, silent = verdicts[0], verdicts[0].opinions["symbolic"].abstains
+    if given.verdict not in GOOD or silent or problem.order == 2:
+        draw.check_value(problem, first)  # says where what fails stands
     if given.verdict not in GOOD or silent:
         why = "; ".join(e.why for e in given.entries[:2] if e.why) or silent
-        raise NoKey(f"{problem.id}: {given.verdict} at the given point: {why}")
+        raise GradcheckError(f"{given.verdict} at the given point: {why}")
     usual, far = draw.draw_further_points(problem, POINTS - 1), draw.draw_far_points(problem, FAR)
     for k, (point, closed) in enumerate(chain(usual, far)):
         verdict = _consult_further(problem, point, closed, len(points) == 1, k >= len(usual))
@@ -286,7 +284,7 @@ def _consult_further(
     verdict = consult(case, write=False, closed=closed)
     if verdict.verdict == "dissent":
         why = "; ".join(e.why for e in verdict.entries[:2])
-        raise NoKey(f"{problem.id}: the opinions dissent at another point: {why}")
+        raise GradcheckError(f"the opinions dissent at another point: {why}")
     return verdict
 
 
@@ -294,10 +292,7 @@ def _consult_further(
 
 
 def find_variant(problem: Problem, student: str) -> Problem:
-    """The student's own problem; the problem itself where nothing is drawn.
-
-    The same name gives the same variant everywhere. Raises NoKey where no variant can be graded.
-    """
+    """The student's own problem, by the name; the problem itself where nothing is drawn."""
     return with_draw(problem, draw_for(problem, student))
 
 

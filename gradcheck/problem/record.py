@@ -156,6 +156,11 @@ class Problem:
         """Whether every entry of a value is differentiated: a Jacobian, or second derivatives."""
         return self.jacobian or self.order == 2
 
+    @property
+    def programs(self) -> tuple[Part, ...]:
+        """The parts that ask for a program: this one is the answer, and not shown before it."""
+        return tuple(part for part in self.parts if part.form == "program")
+
     def nearer(self, part: str) -> tuple[str, ...]:
         """Of the program's own values those that lie between a part and the loss, or beside."""
         return self.made[: self.made.index(part)] if part in self.made else self.made

@@ -1,6 +1,7 @@
 """A problem's section of its file: the problem in it, and everything that is wrong in it."""
 
 import ast
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -25,6 +26,7 @@ READABLE = ("recorded", ERROR)
 AS_WRITTEN = {"id", "title", "prompt", "order", "jacobian", "points", "form", "cotangent"}
 OF_SET = {"brackets", "chain", "follow_through"}
 """What a problem has as its set has it, unless it says otherwise."""
+RECORDED = re.compile(r"\brecorded\.(\w+)")
 NUMBERS = (np.ndarray, np.floating, int, float, Fraction)
 
 
@@ -146,12 +148,17 @@ class Section:
         if not asks:
             return tuple(Part(name, share[name]) for name in names)
         known = (*inputs, *(find_assignments(program.tree) if program else ()), *READABLE)
-        asking = _make_asking(program)
+        recorded = _list_recorded(program)
+        asking = replace(VOCABULARY, attributes=VOCABULARY.attributes | recorded)
         parts = []
         for name, asked in asks.items():
             at = () if isinstance(asked, str) else ("read",)
             text = Passage(name) if own else self.passage("ask", name, *at)
-            read = self.program(text, known, asking)
+            absent = [n for n in RECORDED.findall(text.source) if n not in recorded]
+            for series in absent[:1]:
+                cure = f"write `record({series}=...)` in the program"
+                self.complain(("ask", name, *at), f"nothing is recorded as `{series}`", cure)
+            read = None if absent else self.program(text, known, asking)
             parts.append(Part(name, share[name], read, getattr(asked, "form", "value")))
         return tuple(parts)
 
@@ -232,17 +239,11 @@ def _read_tolerance(asked: float | str | None) -> float:
     return 5.0 * 10.0 ** -int(asked[0]) if isinstance(asked, str) else asked or 0.0
 
 
-def _make_asking(program: Program | None) -> Vocabulary:
-    """The vocabulary of `ask:`: what the program recorded may be read of `recorded`."""
+def _list_recorded(program: Program | None) -> set[str]:
+    """The series that the program records: `ask:` may read them of `recorded`."""
     calls = [n for n in ast.walk(program.tree) if isinstance(n, ast.Call)] if program else []
-    recorded = {
-        keyword.arg
-        for call in calls
-        if isinstance(call.func, ast.Name) and call.func.id == "record"
-        for keyword in call.keywords
-        if keyword.arg
-    }
-    return replace(VOCABULARY, attributes=VOCABULARY.attributes | recorded)
+    named = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "record"]
+    return {keyword.arg for call in named for keyword in call.keywords if keyword.arg}
 
 
 # -- values that the program assigns, `wrt: [z, W]` ------------------------------------------------

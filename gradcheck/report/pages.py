@@ -201,7 +201,9 @@ def _write_entry(number: int, problem: Problem) -> Iterator[str]:
         yield from ("", problem.prompt.strip())
     formula = write_latex(found["formula"])
     head = f"f({', '.join(problem.wrt)}) = "
-    yield from ("", f"$${head}{formula}$$" if formula else f"```python\n{found['program']}\n```")
+    code = f"```python\n{found['program']}\n```" if found["program"] else ""
+    if shown := f"$${head}{formula}$$" if formula else code:
+        yield from ("", shown)
     if found["given"]:
         yield from ("", "; ".join(f"`{words}`" for words in found["given"]))
     yield ""
@@ -215,7 +217,7 @@ def _collect_facts(problem: Problem) -> dict[str, Any]:
         "worth": f"{problem.points:g} point{'' if problem.points == 1 else 's'}",
         "formula": formula,
         "mathml": as_mathml(formula),
-        "program": problem.program.source.strip(),
+        "program": "" if problem.programs else problem.program.source.strip(),
         "given": list(_describe_inputs(problem, bool(as_mathml(formula)))),
         "parts": [(problem.id if len(problem.parts) == 1 else f"{problem.id}.{part.name}",
                    _describe_part(problem, part)) for part in problem.parts],

@@ -20,7 +20,7 @@ from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.ops.row import Op
 from gradcheck.problem.draw import SCALES, draw_candidates, split
-from gradcheck.problem.record import Part, Point, Problem
+from gradcheck.problem.record import Point, Problem
 from gradcheck.training.ledger import (
     EVERYWHERE,
     LedgerEntry,
@@ -164,7 +164,7 @@ class Reference:
     @property
     def refusal(self) -> str:
         """Why programs cannot be held against it: no room to them, no number, rounding; or ""."""
-        asked, right = list_programs(self.problem), self.trace.values
+        asked, right = self.problem.programs, self.trace.values
         for part in asked:
             run = run_program(self.problem, self.problem.program, part, self.point, share=2)
             if run.failed:
@@ -185,10 +185,6 @@ class Reference:
         return all(is_finite(v) and is_sure(self.noise[name], v) for name, v in values.items())
 
 
-def list_programs(problem: Problem) -> list[Part]:
-    return [part for part in problem.parts if part.form == "program"]
-
-
 def run_and_judge(problem: Problem) -> Reference:
     """Run a program, judge its events.
 
@@ -196,7 +192,7 @@ def run_and_judge(problem: Problem) -> Reference:
     """
     found = _run_reference(problem, _find_point(problem))
     if refusal := found.refusal:
-        raise GradcheckError(f"{problem.id}: {refusal}")
+        raise GradcheckError(refusal)
     events = tuple(judge_pass(call, write=False) for call in found.trace.calls)
     return replace(found, events=events)
 

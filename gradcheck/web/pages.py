@@ -114,7 +114,7 @@ async def problem(request: Request) -> Response:
         parts=[_describe_part(found, part, given[part.name], drawn, marks) for part in found.parts],
         drawn=drawn,
         solved=solved,
-        open=solved or all(part.form != "program" for part in found.parts),
+        open=solved or not found.programs,
         lines=lines,
         again=name_like(found.id),
         before=before,

@@ -15,7 +15,7 @@ from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.judgement import share
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import NoKey, make_key
+from gradcheck.grading.key import make_key
 from gradcheck.grading.marking import find_faults, mark
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.mistakes.whole_answer import brackets_missing
@@ -53,10 +53,11 @@ def test_notes_on_ambiguous_spellings_come_along():
 # -- the key -------------------------------------------------------------------------------------
 
 
-def test_a_problem_at_a_kink_has_no_key():
-    """What cannot be solved is not graded, and it is said why."""
-    with pytest.raises(NoKey, match="kink at the given point"):
-        make_key(load_text("id: t\ninputs: {x: 0.0}\nprogram: abs(x)\n").problems[0])
+def test_a_problem_at_a_kink_or_without_a_value_has_no_key():
+    for program, why in {"abs(x)": "^kink", "y = x\n\n  print(y)": "file:6:3: "}.items():
+        text = f"id: t\ninputs: {{x: 0.0}}\nprogram: |\n  {program}\n"
+        with pytest.raises(GradcheckError, match=why):
+            make_key(load_text(text, "file").problems[0])
 
 
 def test_the_points_of_a_branching_program_are_dealt_among_its_paths():

@@ -11,7 +11,7 @@ import yaml
 
 from gradcheck.engine.recording import MODE
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.key import NoKey, make_key
+from gradcheck.grading.key import make_key
 from gradcheck.ops import TABLE
 from gradcheck.problem import is_training, load_text
 from gradcheck.training import run_and_judge
@@ -75,10 +75,9 @@ def test_a_falsified_vjp_makes_its_events_dissent(slip):
 
 
 def test_a_falsified_vjp_stops_grading_and_solving(file):
-    """No key for the problem, and exit code 3 from `solve`."""
     path = file("id: p\ninputs: {w: 0.5}\nprogram: sin(w).backward()\nask: {g: w.grad}\n")
     with falsified(TABLE["sin"], "vjps", (lambda y, x: lambda g: g,)):
-        with pytest.raises(NoKey, match="dissent at backward call 1"):
+        with pytest.raises(GradcheckError, match="dissent at backward call 1"):
             make_key(problem("sin(w).backward()"))
         assert run("solve", path).exit_code == 3
     assert run("solve", path).exit_code == 0
@@ -226,7 +225,7 @@ def test_solve_shows_the_ledger_and_says_it_in_json():
 def test_a_write_that_the_tape_does_not_see_is_undecided():
     """PyTorch gives z + w for (z * w) here, and no function on record has that gradient."""
     program = "y = w * array([1.0, 2.0])\nz = y[0]\ny.data += 1\n(z * w).backward()"
-    with pytest.raises(NoKey, match=r"undecided at backward call 1: .*behind the tape's back"):
+    with pytest.raises(GradcheckError, match=r"undecided at .*behind the tape's back"):
         make_key(problem(program))
 
 
