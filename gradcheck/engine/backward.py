@@ -1,6 +1,5 @@
 """The way back from outputs: where it starts, what it walks on, and who sees a gradient go by."""
 
-import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
@@ -35,7 +34,7 @@ def backward(
         raise RuntimeError(advice.NO_RETAINING)
     only = None if inputs is None else {t._step() for t in wanted}
     if create_graph:
-        warnings.warn(advice.CYCLE, UserWarning, stacklevel=3)
+        advice.warn(advice.CYCLE)
     ends: list[Value] = [tensors] if isinstance(tensors, State) else list(tensors)
     roots = find_starts(ends, gradients)
     for t in wanted:

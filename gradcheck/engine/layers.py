@@ -5,7 +5,6 @@ bounds, by NumPy's generator), holds, calls and prints all of them.
 """
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from inspect import Parameter as Argument
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from gradcheck.engine.advice import warn
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import GENERATOR
 from gradcheck.engine.tape import clear
@@ -483,12 +483,10 @@ def _expect_reduction(reduction: str, **others: Value) -> Held:
 def _warn_of_shapes(layer: Layer, x: Value, target: Value) -> tuple[Value, ...]:
     came, wanted = (np.shape(unwrap(each)) for each in (x, target))
     if came != wanted:
-        warnings.warn(
+        warn(
             f"Using a target size (torch.Size({list(wanted)})) that is different to the input "
             f"size (torch.Size({list(came)})). This will likely lead to incorrect results due "
-            "to broadcasting. Please ensure they have the same size.",
-            UserWarning,
-            stacklevel=3,
+            "to broadcasting. Please ensure they have the same size."
         )
     return x, target
 

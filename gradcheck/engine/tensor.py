@@ -10,7 +10,6 @@ arrays, which masks and branches want. Operators and methods come from the table
 """
 
 import operator
-import warnings
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
@@ -569,7 +568,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     def grad(self) -> Self | None:
         """The accumulated gradient; None before backward and after clearing."""
         if self._grad is None and not self.is_leaf and not self.retains_grad:
-            warnings.warn(advice.NON_LEAF_GRAD, UserWarning, stacklevel=2)
+            advice.warn(advice.NON_LEAF_GRAD)
         return self._grad
 
     @grad.setter
