@@ -11,7 +11,7 @@ from functools import partial
 
 from gradcheck.answers.formula import CONSTANTS, Formula, read_formula
 from gradcheck.answers.tokens import clip
-from gradcheck.answers.tree import read_number, write_decimal
+from gradcheck.answers.tree import Shape, Shapes, read_number, write_decimal
 from gradcheck.errors import Complaint, TextError
 
 LEVELS, NUMBERS, FORMULAS, BITS = 8, 1_000_000, 1_000, 1_330
@@ -60,19 +60,19 @@ def read_answer(
     names: Collection[str],
     functions: Collection[str],
     constants: Collection[str] = CONSTANTS,
-    single: bool = False,
     by: str = "",
+    due: Shape | None = None,
 ) -> Answer:
     """The answer in a value: bool and None are plain, strings formulas, the rest numbers.
 
-    `single` says that one number is due: a list of one is then what stands in it. `by` is what a
+    `due` is the shape that is due: of one number a list of one is what stands in it. `by` is what a
     prime differentiates by.
     """
     read = partial(
-        read_formula, names=names, functions=functions, constants=constants, single=single, by=by
+        read_formula, names=names, functions=functions, constants=constants, by=by, due=due
     )
     if not isinstance(value, str):
-        while single and isinstance(value, list | tuple) and len(value) == 1:
+        while due == () and isinstance(value, list | tuple) and len(value) == 1:
             value = value[0]
         if value is None or isinstance(value, bool):
             return Plain(value)
@@ -83,7 +83,7 @@ def read_answer(
     if word not in names and (node or word.lower() in WORDS):
         return Plain(node[1] if node else WORDS[word.lower()])
     formula = read(value)
-    if not isinstance(formula.tree.body, ast.List):
+    if not isinstance(formula.tree.body, ast.List) or _has_rows(formula, formula.tree.body):
         return formula
     found = _read_array(_read_entries(formula, formula.tree.body), read)
     notes = dict.fromkeys(formula.notes)
@@ -95,6 +95,14 @@ def read_answer(
         return replace(found, notes=tuple(notes))
     first, *others = found.formulas
     return replace(found, formulas=(replace(first, notes=tuple(notes)), *others))
+
+
+def _has_rows(formula: Formula, node: ast.expr) -> bool:
+    """Whether an entry of a list is an array: `[0*g[0], g[0] + g[2]]` has rows."""
+    if isinstance(node, ast.List):
+        return any(_has_rows(formula, each) for each in node.elts)
+    sizes = Shapes(formula.words.shapes) if formula.words and formula.words.arrays else None
+    return sizes is not None and sizes.of(node) != ()
 
 
 def _read_entries(formula: Formula, node: ast.expr) -> object:

@@ -462,7 +462,10 @@ class Calls(Operands):
         return self.compare(token.text[-2], "==", token.text[-1], token.start)
 
     def compare(self, one: str, relation: str, other: str, start: int) -> ast.expr:
-        left, right = self.name(one, start), self.name(other, start)
+        left, right = (
+            self.whole_number(int(each) - 1, start) if each.isdigit() else self.name(each, start)
+            for each in (one, other)
+        )
         return self.node(ast.Compare(left, [COMPARED[relation]()], [right]), start)
 
     def sum(self) -> ast.expr:
@@ -512,19 +515,30 @@ class Calls(Operands):
         if any(self.lengths.setdefault(letter, length) != length for letter, length in counted):
             raise self.fault(token, "an index of two lengths", "use a letter for each")
 
+    def spreads(self, body: ast.expr) -> bool:
+        """Whether a number is that of each entry that a left side counts: `∂L/∂x_i = 2`."""
+        bound = self.reading.bound
+        if not bound or len(bound) != len(self.reading.due or ()) or self.single:
+            return False
+        named = {node.id for node in ast.walk(body) if isinstance(node, ast.Name)}
+        own = self.words.names.isdisjoint(bound) and not named.isdisjoint(bound)  # of a δ alone
+        return own or self.shape(body) == ()
+
     def for_every_entry(self, body: ast.expr) -> ast.expr:
         """The array of such entries, by the letters of its left side: `∂L/∂W_ji =`, `δ_i =`.
 
-        Without one only `p_i - y_i` is read, as p - y: of a matrix nobody knows what is a row.
+        Without one only entries of a vector are read: of a matrix nobody knows what is a row.
         """
-        bound, due = self.reading.bound, self.shapes.get(self.reading.by) or ()
+        due = self.reading.due or ()
+        bound = self.reading.bound[-len(due) :]
         fits = self.lengths.keys() <= {*bound} and len(due) in (0, len(bound)) and not self.single
         self.count(zip(bound, due, strict=False) if fits else (), self.tokens[0])
         letters = [*bound] if fits else [*self.lengths]
+        alike = due == tuple(self.lengths.values())  # each entry of the vector that is due
         for letter in reversed(letters):
             body = self.for_each(body, letter)
         listed = isinstance(body, ast.ListComp)
-        if not fits and (letters[1:] or due[1:] or listed or self.reading.single):
+        if not fits and (letters[1:] or due[1:] or (listed and not alike) or self.reading.single):
             found = (t for t in self.tokens if letters[-1] in t.text.partition("_")[2])
             cure = "leave the index out, or write a sum as einsum('ij,j->i', A, x) or a product"
             cure += ", or begin with `∂L/∂A_ij =`"
@@ -608,7 +622,7 @@ class Calls(Operands):
 UNDECLARED: list[tuple[re.Pattern[str], Callable[[Calls, Token], ast.expr | None]]] = [
     (re.compile(rf"(?:{'|'.join(WRAPPERS)}) \("), Calls.read_wrapped),
     (re.compile(r"Σ(?:_| |. )|sum_"), Calls.read_capital_sigma),
-    (re.compile("(?:delta|δ)_[a-z]{2} "), Calls.kronecker),
+    (re.compile(r"(?:delta|δ)_[a-z][a-z\d] "), Calls.kronecker),
     (re.compile(rf"(?:{'|'.join(MODULES)}) \. \w"), Calls.module),
     (re.compile(r"(?:arc|ar|arg) \w"), Calls.inverse),
     (re.compile(rf"grad_fn |{OPERATOR.pattern}"), lambda parser, _: parser.derivative()),

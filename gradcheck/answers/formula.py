@@ -26,7 +26,7 @@ from gradcheck.answers.tokens import (
     spell,
     tokenize,
 )
-from gradcheck.answers.tree import echo, find_half_unit, read_number
+from gradcheck.answers.tree import Shape, echo, find_half_unit, read_number
 from gradcheck.answers.words import Words, make_vocabulary
 from gradcheck.errors import ANSWER_EXPONENT, TextError
 
@@ -66,8 +66,8 @@ class Formula:
     doubts: tuple[int, ...] = ()
     tokens: tuple[Token, ...] = ()
     words: Words | None = None  # the vocabulary it was read with, and as what
-    single: bool = False
     by: str = ""
+    due: Shape | None = None
 
     @cached_property
     def understood(self) -> str:
@@ -88,15 +88,15 @@ def read_formula(
     names: Collection[str],
     functions: Collection[str],
     constants: Collection[str] = CONSTANTS,
-    single: bool = False,
     by: str = "",
+    due: Shape | None = None,
 ) -> Formula:
     """The formula in a text; TextError with one complaint at its column if there is none.
 
-    `single` says that one number is due, not a list: a bare `2,5` is then a decimal number. `by` is
-    the name that a prime differentiates by in a step of working.
+    `due` is the shape that is due: of one number a bare `2,5` is a decimal number. `by` is the name
+    that a prime differentiates by in a step of working.
     """
-    return _read(text, make_vocabulary(names, functions, constants), single, by, frozenset())
+    return _read(text, make_vocabulary(names, functions, constants), by, due, frozenset())
 
 
 def list_other_readings(formula: Formula) -> Iterator[Formula]:
@@ -115,7 +115,7 @@ def list_other_readings(formula: Formula) -> Iterator[Formula]:
     seen = {formula.understood}
     for turned in tried:
         try:
-            found = _read(formula.text, formula.words, formula.single, formula.by, turned)
+            found = _read(formula.text, formula.words, formula.by, formula.due, turned)
         except TextError:
             continue
         more = every.union(found.doubts)
@@ -160,24 +160,24 @@ def _read_ratio(node: ast.expr) -> Fraction | None:
 
 
 @lru_cache(maxsize=64)
-def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]) -> Formula:
+def _read(text: str, words: Words, by: str, due: Shape | None, turned: frozenset[int]) -> Formula:
     if len(text) > LENGTH:
         cure = "simplify it first, or give numbers"
         raise make_fault(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
     tokens, notes = tokenize(text)
-    reading = Reading(text, words, single, by, turned, notes=notes)
+    reading = Reading(text, words, by, due, turned, notes=notes)
     outline = Outline(reading, tokens)
     try:
         body = outline.formula()
     except RecursionError:
         raise make_fault(text, 0, "a formula of too many parts", "simplify it first") from None
-    while single and isinstance(body, ast.List) and len(body.elts) == 1:
+    while reading.single and isinstance(body, ast.List) and len(body.elts) == 1:
         body = body.elts[0]
         reading.notes.append("square brackets are read as round ones")
     check_limits(body, reading, len(outline.read))
     said, doubts = tuple(dict.fromkeys(reading.notes)), tuple(dict.fromkeys(reading.doubts))
     tree, steps, read = ast.Expression(body), tuple(outline.steps), tuple(outline.read)
-    return Formula(text, tree, said, steps, doubts, read, words, single, by)
+    return Formula(text, tree, said, steps, doubts, read, words, by, due)
 
 
 def check_limits(body: ast.expr, reading: Reading, tokens: int) -> None:

@@ -31,7 +31,7 @@ from gradcheck.answers.words import ARITY, segment
 BINARY: dict[str, tuple[int, type[ast.operator]]] = {
     "+": (SUM, ast.Add),
     "-": (SUM, ast.Sub),
-    **dict.fromkeys("*·⊙", (PRODUCT, ast.Mult)),
+    **dict.fromkeys("*·⊙⊗", (PRODUCT, ast.Mult)),
     **dict.fromkeys("/:", (PRODUCT, ast.Div)),
     "@": (PRODUCT, ast.MatMult),
     **dict.fromkeys(["and", "und", "et"], (0, ast.Mult)),  # of two conditions
@@ -64,7 +64,8 @@ class Parser(Calls):
             raise self.fault_here("an operator or the end")
         if isinstance(body, ast.Tuple):
             body = self.operand(body) if self.single else as_list(body)
-        self.free = bool(self.lengths) and self.reading.lengths is None  # letters are left
+        letters = self.lengths or self.spreads(body)
+        self.free = bool(letters) and self.reading.lengths is None
         return self.for_every_entry(body) if self.free else body
 
     def expression(self, rank: int = 0) -> ast.expr:
@@ -109,7 +110,7 @@ class Parser(Calls):
         if rank == SUM and self.arrays:
             self.beside = self.shape(left)
         right = self.factor(rank + 1)
-        held = sign.text == "⊙"
+        held = sign.text in ("⊙", "⊗")
         if sign.text == "·":  # x·Ax
             held = [len(self.shape(side) or ()) for side in (left, right)] == [1, 2]
         while held and (self.factor_starts() or self.sees("@")):
@@ -125,6 +126,11 @@ class Parser(Calls):
             return self.apply("cross", [left, right], start)
         if sign.text == "·":
             return self.multiply(left, right, start, dotted=True)
+        if sign.text == "⊗":
+            axes = {len(self.shape(side) or ()) for side in (left, right)}
+            if axes not in ({1}, {2}):
+                raise self.fault(sign, "⊗ stands between two vectors", "write outer(a, b)")
+            return self.apply("outer" if axes == {1} else "kron", [left, right], start)
         found = self.combine(left, op(), right, start)
         return self.explain(found) if rank == PRODUCT else found
 
@@ -254,7 +260,7 @@ class Parser(Calls):
     def read_row_of_ones(self, base: ast.expr, sign: Token, start: int) -> ast.expr:
         """`1ᵀ X`: a row of ones, as long as the array behind it asks for."""
         inner = self.factor(PRODUCT + 1) if self.factor_starts() else base
-        shape = self.shape(inner) or self.shapes.get(self.reading.by, ())[1:]
+        shape = self.shape(inner) or (self.reading.due or ())[1:]
         if read_number(base) != 1 or not shape:
             cure = "write sum(X, axis=0) for a row of ones times X"
             raise self.fault(sign, "the transpose of a number", cure)
@@ -330,9 +336,10 @@ class Parser(Calls):
     def holds_index(self) -> bool:
         """Whether square brackets hold numbers, slices, None: no formula that they group."""
         inside = self.in_bracket(self.at)
-        if len(inside) == 1 and self.arrays and inside[0].text not in self.words.names:
+        alone = inside[0].text if len(inside) == 1 and self.arrays else ""
+        if alone and (alone in self.words.places or alone not in self.words.names):
             return True
-        if any(t.text == ";" for t in inside):
+        if any(t.text == ";" or (t.kind == "number" and not t.text.isdigit()) for t in inside):
             return False
         return self.is_plain_index() or any(t.text in NO_SUM for t in inside)
 

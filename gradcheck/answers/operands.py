@@ -87,8 +87,8 @@ class Reading:
 
     typed: str
     words: Words
-    single: bool = False
     by: str = ""  # what a prime differentiates by
+    due: Shape | None = None  # the shape that is due, if it is known
     turned: frozenset[int] = frozenset()
     own: dict[str, ast.expr] = field(default_factory=dict)  # what the answer itself defines
     notes: list[str] = field(default_factory=list)
@@ -98,6 +98,11 @@ class Reading:
     lengths: dict[str, int] | None = None  # of the letters that index, of a piece those around it
     untaken: int | None = None  # where a derivative that is not yet taken stands
     choices: "Callable[[Reading, Tokens], ast.expr | None]" = lambda *_: None  # of cases
+
+    @property
+    def single(self) -> bool:
+        """Whether one number is due."""
+        return self.due == ()
 
     def doubt(self, at: int, usual: bool = True) -> bool:
         """Decide what is in doubt at a place: as usual, or turned."""
@@ -288,7 +293,7 @@ class Operands:
             if self.indicator_comes():
                 self.takes("_")
                 return self.indicator()
-            due = self.shapes.get(self.reading.by, ())
+            due = self.reading.due or ()
             if due[1:] and self.is_bold(token) and self.factor_starts():  # 1 w^T
                 return self.ones(due[0], token.start)
         elif text.endswith(GOES_ON):

@@ -79,7 +79,7 @@ GRADIENT = SLOPE.replace("{1}", r"\w+") + r"|{0} \. grad |grad_{0} "
 PARTIAL = re.compile(
     r"(?:[∂d]\w*/[∂d](\w+)|\\frac\{[∂d]\w*\}\{[∂d](\w+)\}|[A-Za-z]_?(\w+))(?:\(.*\))?"
 )
-BOUND = re.compile(r"∂\w+?_([a-z]{1,3})\}?\Z")  # the letters of `∂L/∂W_ji`
+BOUND = re.compile(r"_([a-z]{1,3})(?=\W|∂|\Z)")  # the letters of `∂L/∂W_ji`, `∂y_i/∂x_j`
 RATIO = re.compile(r"(?:\bd|∂).*(?:/|\} \{) (?:d\w|∂)")
 VARIABLES = re.compile(r"\((?:[^\W\d]\w*,?)+\)$")  # of f'(x), before f'(2)
 DEFINED = re.compile(
@@ -464,7 +464,7 @@ class Outline(Prose):
             for name in ready:
                 inside = self.trim_words(waiting.pop(name))
                 stem, _, letters = name.rpartition("_")
-                parser = Parser(replace(self.reading, by="", bound=letters), inside)
+                parser = Parser(replace(self.reading, by="", due=None, bound=letters), inside)
                 tree = parser.whole()
                 self.reading.own[stem if parser.free else name] = tree  # δ_i = p_i - y_i is δ
         if waiting:
@@ -573,8 +573,7 @@ class Outline(Prose):
 
     def bind(self, label: str) -> None:
         """Keep the letters of a left side, which what follows it may have."""
-        found = BOUND.search(label)
-        self.reading.bound = found[1] if found else ""
+        self.reading.bound = "".join(BOUND.findall(label))
 
     def differentiates_by(self, label: str) -> str:
         """The name of the problem by which a label differentiates; empty of any other."""

@@ -59,7 +59,7 @@ SAME = (
     | {"≔": "=", "≡": "=", "➕": "+", "∶": ":", "‘": "'", "ᐟ": "/", "⊤": "T"}
     | {"≤": "<=", "≥": ">=", "≠": "!=", "…": "...", "\u2062": "*", "\t": " ", "\r": " "}
 )
-PLAIN = frozenset("√∛°≈‖⟨⟩∂∇∑∈ℝ∞") | frozenset(GREEK)
+PLAIN = frozenset("√∛°≈‖⟨⟩∂∇∑∈ℝ∞⊗") | frozenset(GREEK)
 ACCENTS = {"\u0302": "_hat", "\u0303": "_tilde", "\u0304": "_bar", "\u0305": "_bar"}
 LATIN = re.compile("[A-Za-z]+")
 ALONE = re.compile("(?<![A-Za-z])|(?<=(?<![A-Za-z])d)")  # as in ŷ and dŷ, not in même
@@ -179,7 +179,6 @@ ADVICE = {
     **dict.fromkeys(["pm", "mp", "±", "∓"], "choose one sign: + or -"),
     **dict.fromkeys('"`', "leave the quotation marks out"),
     "∜": "write x^(1/4)",
-    "⊗": "write outer(a, b) for a column times a row",
 }
 """What is said of a LaTeX command that is not read, and of the sign that it prints."""
 
@@ -237,6 +236,7 @@ SET = {"line": "\n", "left": "|(", "right": "|)", "cases": "⦃", "rows": "⟦",
 COMMANDS = {
     **{sign: sign for sign in "*^+-/=<>_$&#%"},
     **dict.fromkeys("()[]", "$"),
+    "otimes": "⊗",
     **as_table(r"""
 ·: cdot bullet; *: times ast; ⊙: odot circ; /: div oslash; <: lt; >: gt; <=: le leq leqslant
 >=: ge geq geqslant; !=: ne neq; =>: Rightarrow implies to rightarrow; (: { lbrace; ): } rbrace

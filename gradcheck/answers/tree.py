@@ -188,7 +188,8 @@ class Shapes:
                 return None if shape is None else (self._length(count) or 0, *shape)
             case ast.Subscript(inner, index):
                 places = index.elts if isinstance(index, ast.Tuple) else [index]
-                return _index_shape(self.of(inner), [_read_place(part) for part in places])
+                found = [_read_place(part, self.named) for part in places]
+                return _index_shape(self.of(inner), found)
             case ast.Call(ast.Name(function), [inner], keywords) if function in WHOLE:
                 return _reduce(self.of(inner), {word.arg: word.value for word in keywords})
             case ast.UnaryOp(_, inner) | ast.Call(
@@ -238,7 +239,7 @@ def _apply(function: str, given: Sequence[Shape | None]) -> Shape | None:
     return reduce(broadcast, given) if row is not None and row.elementwise and given else None
 
 
-def _read_place(part: ast.expr) -> Any:
+def _read_place(part: ast.expr, named: Mapping[str, Shape]) -> Any:
     match part:
         case ast.Slice(lower, upper, None):
             ends = [0 if end is None else read_number(end) for end in (lower, upper)]
@@ -246,8 +247,8 @@ def _read_place(part: ast.expr) -> Any:
             return slice(ends[0], upper and ends[1]) if known else "unknown"
         case ast.Constant(None):
             return None
-        case ast.Name():
-            return 0
+        case ast.Name(name):  # of places, or a letter
+            return np.zeros(named.get(name, ()), int)
     value = read_number(part)
     return "unknown" if value is None else value
 

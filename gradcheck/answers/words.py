@@ -80,7 +80,7 @@ UNKNOWN = Meaning()
 class Words:
     """The vocabulary of one problem; `sized` are the names whose shapes are known.
 
-    Of them `values` are those that the program makes.
+    Of them `values` are those that the program makes, `places` whole numbers that index.
     """
 
     names: frozenset[str]
@@ -88,6 +88,7 @@ class Words:
     constants: frozenset[str]
     sized: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
     values: frozenset[str] = frozenset()
+    places: frozenset[str] = frozenset()
 
     @cached_property
     def meaning(self) -> Callable[[str], Meaning]:
@@ -141,7 +142,8 @@ class Words:
 
     def __reduce__(self) -> tuple[type["Words"], tuple[object, ...]]:
         """What is remembered of words is not sent along."""
-        return Words, (self.names, self.functions, self.constants, self.sized, self.values)
+        known = self.names, self.functions, self.constants, self.sized, self.values, self.places
+        return Words, known
 
     def function(self, word: str) -> str | None:
         named = ALIASES.get(word, word)
@@ -197,8 +199,9 @@ def make_vocabulary(
     sized = frozenset([(name, each.shape) for name, each in inputs.items()])
     free = [name for name, each in inputs.items() if getattr(each, "value", 0) is None]
     made = frozenset(name for name in free if not inputs[name].requires_grad)
+    places = frozenset(name for name, each in inputs.items() if getattr(each, "place", False))
     known = map(frozenset, (names, functions, constants))
-    return _make_words(*known, sized, made)
+    return _make_words(*known, sized, made, places)
 
 
 def _list_spellings(word: str) -> Iterator[str]:

@@ -25,7 +25,7 @@ from gradcheck.grading.equivalence import At, NoValue, Values, bare
 from gradcheck.grading.spots import Spot
 from gradcheck.language import Budget, Program, check_expression
 from gradcheck.language.kinds import CONSTANTS, FORMULAS, KINDS
-from gradcheck.language.program import copy_tree, run
+from gradcheck.language.program import copy_tree, find_places, run
 from gradcheck.numbers.ball import Ball, arbs, balls, each, exact, middle
 from gradcheck.numbers.run import Undecided
 from gradcheck.ops import TABLE
@@ -416,8 +416,9 @@ class Readings:
                 raise
         if isinstance(piece, Fraction):
             return exact(piece)
-        given = spot.find_values(self.names, bits).items()
-        inputs = {name: balls(value) for name, value in given}
+        given, places = spot.find_values(self.names, bits), spot.problem.places
+        counted = find_places(piece.tree) if places else ()
+        inputs = {n: places[n] if n in counted and n in places else balls(given[n]) for n in given}
         found = run(piece, inputs, KINDS["ball"], make_budget(spot.problem)).value
         try:
             entries = arbs(found)

@@ -97,7 +97,8 @@ class Key:
         inputs, sizes = self.problem.inputs, list_shapes(self.problem, self.points[0])
         sizes |= {name: inputs[part].shape for name, part in self.gradients_named.items()}
         more = {n: Input(n, None, shape, requires_grad=False) for n, shape in sizes.items()}
-        return {**more, **self.problem.select_inputs(inputs)} if more else inputs
+        places = {name: replace(inputs[name], place=True) for name in self.problem.places}
+        return {**more, **self.problem.select_inputs(inputs), **places}
 
     @cached_property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -132,14 +133,15 @@ class Key:
 
         What was read already stays as it is.
         """
-        problem, one = self.problem, self.run is None and not self.problem.jacobian
         if not isinstance(answer, Answer):
+            known = None if self.run else self.verdicts[0].parts[part.name].gradient
+            by = part.name if part.name in self.problem.wrt and not self.problem.jacobian else ""
             answer = answers.read_answer(
                 answer,
                 names=self.scope,
                 functions=FORMULAS.functions,
-                single=one and part.name in problem.inputs and not problem.inputs[part.name].shape,
-                by=part.name if part.name in problem.wrt and not problem.jacobian else "",
+                by=by,
+                due=None if known is None else np.shape(known.value),
             )
         return make_readings(self.shapes, answer)
 

@@ -69,6 +69,7 @@ class Input:
     requires_grad: bool
     written: int | None = None
     made: bool = False
+    place: bool = False  # a constant of whole numbers by which the program picks entries
 
     @property
     def varies(self) -> bool:

@@ -191,7 +191,7 @@ def at(names, shift):
 
 def values(typed, names):
     """The values of what was read, at two points, and the remarks."""
-    answer = read_answer(typed, names=inputs(names), functions=FUNCTIONS, single=True)
+    answer = read_answer(typed, names=inputs(names), functions=FUNCTIONS, due=())
     if isinstance(answer, NumberList):
         assert answer.shape == ()
         return [float(answer.values[0])] * 2, ()
@@ -213,7 +213,7 @@ def outcome(names, meaning, typed):
         return "invalid"
     if same(got, due):
         return "meant"
-    formula = read_formula(typed, names=inputs(names), functions=FUNCTIONS, single=True)
+    formula = read_formula(typed, names=inputs(names), functions=FUNCTIONS, due=())
     others = rebracket(formula)
     kept = notes or any(
         same([value(other.tree, at(names, shift)) for shift in (0.0, 0.11)], due)

@@ -34,7 +34,7 @@ def test_decimal_commas():
 
 def test_where_one_number_is_due_nothing_is_a_list():
     """`[3 -1]` is then a difference."""
-    one = read_formula("[3 -1]", names=named("y="), functions=FUNCTIONS, single=True)
+    one = read_formula("[3 -1]", names=named("y="), functions=FUNCTIONS, due=())
     assert one.understood == "3 - 1"
 
 
