@@ -200,10 +200,22 @@ def is_below(factor: Value) -> bool:
     return bool(factor.is_Pow and factor.exp.is_Rational and factor.exp < 0)
 
 
+def _gather(expr: Value) -> Value:
+    """What the terms share in front; of a power's `s + 0.1` no fraction is."""
+    kept, names = dict[Value, Value](), dict[Value, Value]()
+    for base in {power.base for power in expr.atoms(sympy.Pow) if power.base.is_Add}:
+        constant, rest = base.as_coeff_Add()
+        if constant.q != 1:  # 2*s + 0.2 is twice s + 0.1
+            count = rest.primitive()[0]
+            kept[base] = count * names.setdefault(constant / count + rest / count, sympy.Dummy())
+    found = sympy.factor_terms(expr.xreplace(kept), clear=True, sign=False)
+    return found.xreplace({name: base for base, name in names.items()})
+
+
 @lru_cache(maxsize=4096)
 def factor_terms(expr: Value) -> Value:
     """As one product where its terms share something; what is below a line in it is cancelled."""
-    found = sympy.factor_terms(expr, clear=True, sign=False)
+    found = _gather(expr)
     for bracket in [f for f in sympy.Mul.make_args(found) if f.is_Add]:
         rest = [f for f in sympy.Mul.make_args(found) if f != bracket]
         under = {b for t in bracket.args for b, e in t.as_powers_dict().items() if e.is_negative}
@@ -211,7 +223,7 @@ def factor_terms(expr: Value) -> Value:
         if over != 1:
             opened = expand_terms(sympy.Add(*(over * t for t in bracket.args)))
             rest = [f for f in rest if f not in (*over.args, over)]
-            less = sympy.Mul(*rest, sympy.factor_terms(opened, clear=True, sign=False))
+            less = sympy.Mul(*rest, _gather(opened))
             return factor_terms(less) if less.count_ops() < found.count_ops() else found
         count = found.as_coeff_Mul()[0]  # in the bracket, where it makes fractions of what is there
         if count.q != 1 and any(abs(term.as_coeff_Mul()[0]) != 1 for term in bracket.args):
@@ -298,6 +310,14 @@ def _sum_product(term: Value, sizes: dict[Letter, Value]) -> Value:
         own = {b: bound.pop(b) for b in names}
         count *= _rename_bound(sympy.Mul(*part), own) if part else sympy.Mul(*own.values())
     return count * sympy.Mul(*factors)
+
+
+def open_sum(total: "Total") -> Value:
+    """The sums of its terms."""
+    again = {name: draw_letter() for name in total.bound}
+    bound = {again[name]: n for name, n in total.bound.items()}
+    terms = sympy.Add.make_args(expand_terms(total.args[1].xreplace(again)))
+    return sympy.Add(*(_sum_product(term, bound) for term in terms))
 
 
 def _contract(factors: list[Value], bound: dict[Letter, Value]) -> list[Value] | None:

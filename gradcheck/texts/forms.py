@@ -35,6 +35,7 @@ from gradcheck.texts.entries import (
     Named,
     NoText,
     Shape,
+    Total,
     delta,
     expand_terms,
     factor_terms,
@@ -43,6 +44,7 @@ from gradcheck.texts.entries import (
     letter,
     letters,
     number,
+    open_sum,
     pick_entries,
     turn_round,
 )
@@ -115,6 +117,7 @@ class Writing:
     forms: dict[Step, Form] = field(default_factory=dict)
     named: dict[Step, str] = field(default_factory=dict)
     meanings: list[tuple[Value, Value]] = field(default_factory=list)
+    sums: dict[Value, Value] = field(default_factory=dict)  # what is known by the names of means
     until: float = field(default_factory=lambda: thread_time() + SECONDS)
 
     def __post_init__(self) -> None:
@@ -152,15 +155,24 @@ class Writing:
         whole = None
         for axis in range(len(found.shape)):  # of what is divided by its sum, or centred
             with suppress(*FAULTS):
-                total = add_up(found, axis).expr
+                total = self._sum_up(add_up(found, axis, keepdims=True).expr)
                 whole = whole or ((axis, total) if total.is_number else None)
         made = leaf(name, found.shape, symmetric=is_symmetric(found), whole=whole)
+        sums = [f for f in sympy.Mul.make_args(found.expr) if isinstance(f, Total)]
+        if len(sums) == 1 and not letters(rest := found.expr / sums[0]):
+            self.sums[sums[0]] = made.expr / rest
         if not found.expr.is_Add and not found.expr.is_number:
             self.meanings.append((found.expr, made.expr))
             odds = 1 / found.expr - 1
             if str(odds.func) == "exp":  # of a sigmoid that is written out
                 self.meanings.append((odds, 1 / made.expr - 1))
         return made
+
+    def _sum_up(self, expr: Value) -> Value:
+        """With the sums that are numbers by what is named: sum(x - m), where m is the mean of x."""
+        sums = expr.atoms(Total) if self.sums else set()
+        opened = {total: open_sum(total).xreplace(self.sums).expand() for total in sums}
+        return expr.xreplace({total: n for total, n in opened.items() if n.is_number})
 
     def operands(self, node: Node) -> tuple[Form, ...]:
         known = self.run.tape.given[node].operands
@@ -254,11 +266,11 @@ class Writing:
     def _with_names(self, g: Form) -> Form:
         ways = []
         for way in (factor_terms, expand_terms) if g.expr is not None else ():
-            plain = way(g.expr)
+            plain = way(self._sum_up(g.expr))
             found = pick_entries(way(plain.subs(self.meanings)))
             if found != plain and (way is factor_terms or count_text(found) < count_text(g.expr)):
                 ways.append(found)
-        return replace(g, expr=min(ways, key=count_text, default=g.expr))
+        return replace(g, expr=min(ways, key=count_text, default=g.expr and self._sum_up(g.expr)))
 
     def text(self, name: str, form: Form) -> str:
         """A formula's shortest text, of the shape that the value of that name has."""

@@ -284,6 +284,8 @@ def _log_softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
 
 
 def _norm(at: PullSite, x: Form, ord: Value = None, axis: Value = None, **kept: Value) -> Form:
+    if ord == 1 and axis is None and len(x.shape) == 1:
+        return at.g * call("sign", x)
     if ord not in (None, 2, "fro") or (ord == 2 and axis is None and len(x.shape) > 1):
         raise NoText("another norm")
     return _stretch(at.g / at.y, x, axis, **kept) * x
@@ -334,6 +336,7 @@ BACK: Mapping[str, Callable[..., Form]] = {
     **dict.fromkeys(RESHAPING, lambda at, x, **_: reshape_form(at.g, x.shape)),
     "getitem": lambda at, x, index: put_back(at.g, x, index),
     "var": _var,
+    "std": lambda at, x, **how: _var(replace(at, g=at.g / (at.y + at.y)), x, **how),
     "max": _max,
     "softmax": _softmax,
     "log_softmax": _log_softmax,
