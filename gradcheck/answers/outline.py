@@ -41,7 +41,7 @@ from gradcheck.answers.tree import COMPARED
 from gradcheck.errors import TextError
 
 BELOW = as_set("where with wobei mit avec où con donde")
-PARTING = BELOW | as_set("let set then sei dann soit alors sia allora and und et")
+PARTING = BELOW | as_set("let set then sei setze dann soit posons sea alors sia allora and und et")
 DERIVATIVES = as_set("derivative gradient slope ableitung dérivée derivada derivata")
 THEREFORE = as_set("so thus hence therefore get gets obtain yields simplifies becomes")
 """Between two formulas what ⇒ is."""
@@ -72,21 +72,33 @@ OPERATOR = re.compile(
 )
 INSIDE = re.compile(r"\([^()]*\)|‖[^‖]*‖|\|[^|]*\|")
 PRIME = re.compile(r"(?:\^?(?:'|\{'+\}))+")
-NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?:\|_\S+)?")
+NAMED = re.compile(
+    r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\{?\(\d\)\}?)?"
+    r"(?:\((?:[\w,.]*|(?:[-\d.,;/|°√π{}]|\\frac|pi)*)\))?(?:\|_\S+)?"
+)
+LOGARITHMIC = re.compile(r"\(?(?:1/|\\frac\{1\}\{)(\w)[)}]*[·*]?\(?(?:\1'|(?:\\frac\{)?d\1[/}])")
+"""`1/y dy/dx`."""
 SLOPE = r"\\frac \{{ (?:d ?|∂ ){1} \}} \{{ (?:d ?|∂ ){0} \}} |(?:d ?|∂ ){1} / (?:d ?|∂ ){0} "
 FRACTION = re.compile(r"\\frac \{ (d\w+) \} \{ (d\w+) \}")
 GRADIENT = SLOPE.replace("{1}", r"\w+") + r"|{0} \. grad |grad_{0} "
 PARTIAL = re.compile(
     r"(?:[∂d]\w*/[∂d](\w+)|\\frac\{[∂d]\w*\}\{[∂d](\w+)\}|[A-Za-z]_?(\w+))(?:\(.*\))?"
 )
+ORDER = re.compile(
+    r"(?:\\frac\{)?(?:[^\W\d]\w*\^?\{?(?:(?P<primes>'+)|\((\d)\))|[d∂D]\^\{?(\d))"
+    r"|\w*?(?:(?P<first>first|erste|prim\w+)|second|zweite|segunda)(?:deriv|ableit)"
+    r"|\w*?d[eé]riv(?:ée|ada|ata)(?:second|segund)",
+    re.I,
+)
 BOUND = re.compile(r"_([a-z]{1,3})(?=\W|∂|\Z)")  # the letters of `∂L/∂W_ji`, `∂y_i/∂x_j`
 RATIO = re.compile(r"(?:\bd|∂).*(?:/|\} \{) (?:d\w|∂)")
 VARIABLES = re.compile(r"\((?:[^\W\d]\w*,?)+\)$")  # of f'(x), before f'(2)
 DEFINED = re.compile(
-    r"[^\W\d]\w*(?:'|\^\d)?(?:\([^\W\d]\w*(?:,[^\W\d]\w*)*\))?|d[^\W\d]\w*/d[^\W\d]\w*"
+    r"[^\W\d]\w*(?:'+|\^\d)?(?:\([^\W\d]\w*(?:,[^\W\d]\w*)*\))?|d[^\W\d]\w*/d[^\W\d]\w*"
 )
 LETTERED = {*GREEK.values(), *GREEK, *"abcdfghijklmnopqrstuvwxyz"}
 NOT_TAKEN = "a derivative that is not yet taken", DERIVATIVE
+ANOTHER = "this names another derivative than the one that is asked for", "give the formula alone"
 MOST = 6  # definitions
 LABEL = 32  # tokens of a name or a definition before a colon
 
@@ -299,8 +311,10 @@ class Outline(Prose):
         if colon:  # `z.grad:`, `Q1:`
             named = tokens[0].kind == "word" and not self.words.meant(tokens[0].text)
             return tokens[-1].text == "grad" or (named and len(tokens) == 1 < len(tokens[0].text))
+        if LOGARITHMIC.match("".join(t.text for t in tokens)):
+            return True
         letters = "".join(t.text for t in tokens if t.kind == "word")
-        primed = any(t.text == "'" for t in tokens) and all(t.kind != "number" for t in tokens)
+        primed = any("'" in t.text for t in tokens) and all(t.kind != "number" for t in tokens)
         return primed and not any(self.words.meaning(letter) for letter in letters)
 
     def parts(self, k: int, before: Tokens) -> bool:
@@ -308,7 +322,7 @@ class Outline(Prose):
         tokens, token = self.tokens, self.tokens[k]
         if token.text == "=>" and (not before or "=" in [t.text for t in before]):
             name = "".join(t.text for t in takewhile(lambda t: t.text != "=", tokens[k + 1 :]))
-            return DEFINED.fullmatch(name) is not None  # u = x^2 => u' = 2x
+            return "'" in name or DEFINED.fullmatch(name) is not None  # u = x^2 => u' = 2x
         if token.kind != "word" and token.text not in PARTS:
             return False
         if token.kind == "line":
@@ -318,14 +332,14 @@ class Outline(Prose):
             return not token.spaced and any(t.spaced or t.kind == "line" for t in after)
         if token.text == ":" and 0 < len(before) < LABEL:
             defined = self.definition(before)  # `let u = x^2: 3u`
-            return defined is not None and mentions(defined[0], tokens[k + 1 :])
+            return defined is not None and mentions(defined[0].rstrip("'"), tokens[k + 1 :])
         if token.kind != "word" or token.text in self.words.names:
             return token.text in (",", ";") and not parts_digits(tokens, k)
         word, rest = token.text.lower(), tokens[k + 1 : k + 3]
         if word in REASONS:
             return True
         if word in AT_POINT and len(rest) == 2 and rest[1].text == "=":
-            return rest[0].text in self.words.names or word in PARTING
+            return True
         if word == "where":
             return not (rest and rest[0].text == "(")
         if word == "with" and rest and rest[0].text == "respect":
@@ -361,7 +375,6 @@ class Outline(Prose):
             if self.words.meaning(text) or k + 1 == len(tokens):
                 return False
             said = any(t.text.lower() in DERIVATIVES for t in before)
-            said = said and not self.says_nothing(before)
             return said or names_a_derivative(before, label=True)
 
         return [stretch for _, stretch in split(tokens, parts)]
@@ -388,15 +401,16 @@ class Outline(Prose):
                 clauses = [c._replace(tokens=glue(c.tokens, name)) for c in clauses]
         rest: list[Clause] = []
         named: list[tuple[str, list[Token]]] = []
-        heads = [self.links(clause.tokens)[0] for clause in clauses]
-        said = [
-            clause.tokens[len(head) if names_a_derivative(head) else 0 :]
-            for clause, head in zip(clauses, heads, strict=True)
-        ]
+        linked = [self.links(clause.tokens) for clause in clauses]
+        said: list[list[Token]] = []
+        behind_heads: list[list[Token]] = []
+        for clause, (head, *more) in zip(clauses, linked, strict=True):
+            behind_heads.append(clause.tokens[len(head) if more else 0 :])
+            said.append(behind_heads[-1] if names_a_derivative(head) else clause.tokens)
         for k, (clause, behind) in enumerate(zip(clauses, where, strict=True)):
             defined, others = self.definition(clause.tokens, behind > 0), said[:k] + said[k + 1 :]
-            if clause is clauses[-1] and clause.word == "\n" and defined:  # f'(x) =
-                others *= defined[0].isidentifier()
+            if clause is clauses[-1] and defined and not defined[0].isidentifier():  # f'(x) =
+                others = [] if clause.word == "\n" else behind_heads[:k]  # not of y'/y = 2x
             if defined and (clause.word in BELOW or any(mentions(defined[0], o) for o in others)):
                 named.append(defined)
             else:
@@ -545,10 +559,11 @@ class Outline(Prose):
         Of several partial derivatives it is the one that is asked for.
         """
         labels = [step.label for step, _ in reversed(steps)]
-        by = {label: self.differentiates_by(label) for label in labels if label}
-        due = labels[0] or next((label for label in by if " " not in label), "")
-        if by.get(due, "") not in ("", self.reading.by):
-            due = next((label for label in by if by[label] == self.reading.by), due)
+        names = {label: self.names_another(label) for label in labels if label}
+        due = labels[0] or next((label for label in names if " " not in label), "")
+        if names.get(due):
+            said = (label for label in names if names[label] is None and "deriv" in label)
+            due = next((label for label in names if names[label] is False), next(said, due))
         while steps[-1][0].label not in ("", due):
             self.leave_out(steps.pop()[1])
         last, inside = steps.pop()
@@ -568,18 +583,28 @@ class Outline(Prose):
             levels = zip(inside, count_levels(inside), strict=True)
             inside = [token for token, level in levels if token.kind != "line" or level]
         found = self.parse(inside)
-        self.steps.append(last._replace(tree=found, chained=False))
+        fault = self.fault(last.start, *ANOTHER) if names.get(last.label) else None
+        self.steps.append(last._replace(tree=found, fault=fault, chained=fault is not None))
         return found
 
     def bind(self, label: str) -> None:
         """Keep the letters of a left side, which what follows it may have."""
         self.reading.bound = "".join(BOUND.findall(label))
 
-    def differentiates_by(self, label: str) -> str:
-        """The name of the problem by which a label differentiates; empty of any other."""
-        found = PARTIAL.fullmatch(label)
+    def names_another(self, label: str) -> bool | None:
+        """Whether a label names another derivative than is asked for; None: it does not say."""
+        plain, asked = label.replace(" ", ""), self.reading.by.split(".")
+        found, order = PARTIAL.fullmatch(plain), ORDER.match(plain)
         name = found[found.lastindex or 0] if found else ""
-        return name if name in self.words.names else ""
+        by = [name] if name in self.words.names else [*name]
+        if not asked[0]:
+            return None
+        if by and self.words.names.issuperset(by):
+            return sorted(by) != sorted(asked) if label == plain else by[0] not in asked
+        if order is None:
+            return None
+        times = len(order["primes"] or "") or int(order[2] or order[3] or 2 - bool(order["first"]))
+        return times != len(asked)
 
 
 def read_rows(reading: Reading, tokens: Tokens) -> ast.expr | None:

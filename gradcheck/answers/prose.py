@@ -53,7 +53,7 @@ BEFORE = re.compile(
 BEHIND = re.compile(r"(?<=[nkd)])\.?[SLso][kdSLso'\-~.!]*$")
 """Words that say nothing, in a sketch of a text: a letter a token."""
 LONG = 4  # letters: among the words of a remark there is one
-AT_POINT = as_set("at for when where with if bei für mit wenn en pour per")
+AT_POINT = as_set("at for when where with if bei für mit wenn en pour per si se cuando quando")
 IS = as_set("is are equals gives ist lautet est vaut es è é :")
 PLACE = r"(?:(?:[-/]|[\d.]+(?:[eE][-+]?\d+)?|pi|π) )+(?:, \d+ (?=[:)] |\Z))?"
 ROUNDED = as_set("dp d.p. sf s.f. decimal decimals significant")

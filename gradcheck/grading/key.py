@@ -135,7 +135,8 @@ class Key:
         """
         if not isinstance(answer, Answer):
             known = None if self.run else self.verdicts[0].parts[part.name].gradient
-            by = part.name if part.name in self.problem.wrt and not self.problem.jacobian else ""
+            own = {*part.name.split(".")} <= {*self.problem.wrt}  # by x, or by x and by y
+            by = part.name if own and not self.problem.jacobian else ""
             answer = answers.read_answer(
                 answer,
                 names=self.scope,

@@ -76,12 +76,10 @@ def mark(key: Key, part: Part, answer: Value) -> Judgement:
         return judged
     key, part = key.ask(part)
     judged = _explain(key, part, formula, judged)
-    if len(formula.steps) < 2:
-        return judged
     unread = [step.fault for step in formula.steps if step.fault and step.chained]
     if judged.verdict == "right" and unread:  # its line is refused, and not just its end taken
         return replace(judged.conclude("invalid", str(unread[0])), understood="")
-    return _explain_working(key, part, formula, judged)
+    return _explain_working(key, part, formula, judged) if formula.steps[1:] else judged
 
 
 def mark_all(key: Key, given: Params) -> dict[str, Judgement]:

@@ -94,7 +94,7 @@ def test_a_typed_list_of_numbers(typed):
 def test_what_is_left_out_beside_numbers_is_noted():
     """Words before a list, and what PyTorch prints behind it."""
     said = answer("the gradient is tensor([1, 2], dtype=torch.float64)").notes
-    assert said == ("`the gradient is` is left out", "`, dtype=torch.float64` is left out")
+    assert said == ("`the gradient` is left out", "`, dtype=torch.float64` is left out")
 
 
 @pytest.mark.parametrize("value", [["2x", 1, 0.5], "[2x, 1, 0.5]"])
