@@ -309,8 +309,8 @@ class Outline(Prose):
         if len(strange) == len(tokens) and all(len(t.text) > colon for t in tokens):
             return True
         if colon:  # `z.grad:`, `Q1:`
-            named = tokens[0].kind == "word" and not self.words.meant(tokens[0].text)
-            return tokens[-1].text == "grad" or (named and len(tokens) == 1 < len(tokens[0].text))
+            named = len(tokens) == 1 < len(tokens[0].text.encode()) and tokens[0].kind == "word"
+            return tokens[-1].text == "grad" or (named and not self.words.meant(tokens[0].text))
         if LOGARITHMIC.match("".join(t.text for t in tokens)):
             return True
         letters = "".join(t.text for t in tokens if t.kind == "word")
@@ -576,7 +576,7 @@ class Outline(Prose):
             tree, fault, _ = self.try_to_parse(tokens)
             linked = step.chained and not (fault and label and RATIO.search(spell(tokens)))
             if fault and not linked:  # as `= dL/dz · dz/dw` is, too
-                self.reading.leave_out(step.start, step.end)
+                self.leave_out(tokens)
             self.steps.append(step._replace(tree=tree, fault=fault, chained=linked))
         self.bind(last.label)
         if "line" in [token.kind for token in inside]:

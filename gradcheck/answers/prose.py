@@ -14,32 +14,46 @@ SPOKEN = {"plus": "+", "minus": "-", "times": "*"}
 JOINED = {"over": "/", "squared": "^2", "cubed": "^3"}
 """What is a sign in a text of one formula, and a word in a sentence about formulas."""
 SIGNS = SPOKEN | JOINED
-NEGATIONS = as_set("not never nicht kein keine pas non no isn doesn cannot wrong incorrect false")
-HARMLESS = re.compile(r"\b(?:not|no) (?:yet |fully |further )?(?:simplif\w+|expanded|sure|idea) ")
+NT = "n'?t"
+DENIED = re.compile(
+    r"\b(?:not|never|nicht|keine?|pas|non?|cannot|wrong|incorrect|false|falsch|faux|falso"
+    rf"|(?:is|was|are|ai){NT}|(?:do|does|did|ca|could|wo|would|should){NT} (?:\w+ )?"
+    "(?:think|believe|be|equal|say|agree|suppose|get|give)) "
+)
+HARMLESS = re.compile(
+    rf"\b(?:not|nicht|keine?|pas|non?|cannot|\w+{NT}) (?:\w+ ){{0,2}}(?:simplif|expand|reduc|factor"
+    r"|sure|sûr|sicher|segur|sicur|idea|know|forget|oubli|vergess|olvid|diment|wrong|mistaken|need"
+    r"|constant|hard|further)\w* "
+)
 LOWERED = re.compile(
     r"\b(?:(?:reduc|lower|decreas|drop|bring|subtract)\w* (?:\w+ ){0,3}(?:exponent|power|degree)s?"
     r"|(?:exponent|power|degree)s? (?:\w+ ){0,4}(?:reduc|lower|decreas|dropp)\w*)(?: by one)? "
 )
 """The power rule in words."""
 NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|half|itself"
+MANY = "two|three|four|zwei|drei|vier|deux|trois|quatre|dos|tres|cuatro|due|tre|quattro|duas|três"
 APPLIED = re.compile(
-    r"(?:\b(?!(?:derivative|gradient|slope|value|answer|result|rate|change|prime|form|function"
-    r"|expression|solution|kind|sort|ableitung|dérivée|derivada|derivata)\b)\w+ (?:of|von|de|di)"
-    r"|twice|thrice|half|double|triple|quarter|negative|opposite(?: is)?|minus|to(?= the )|than"
-    r"|(?:proportional|add\w*) to|at (?:most|least)|except|(?:any|no|every)thing but|without|from"
-    r"|(?:kleiner|größer) als|(?:menor|mayor) que|nothing like|unlike|root"
-    r"|(?:divid|multipl)\w*(?: \w+)? by"
-    rf"|(?:by|add|subtract) (?:{NUMBERS})(?: to| from)?) (?:the )?$|vorzeichen "
-    r"|\b(?:(?:opposite|other) sign|sign (?:flipp|chang|revers)ed|reciprocal|can ' t"
-    r"|(?:doubl|tripl|halv|negat|invert|transpos)ed) "
+    r"(?:\b(?!(?:derivative|gradient|slope|(?<!absolute )value|answer|result|rate|change|prime|form"
+    r"|function|expression|solution|kind|sort|ableitung|dérivée|derivada|derivata)\b)"
+    r"\w+ (?:of|von|de|di)|twice|thrice|half|double|triple|quarter|negative|opposite(?: is| to)?"
+    r"|minus(?: sign)?(?: then)?|absolute(?: value)?|to(?= the )|than|(?:proportional|add\w*) to"
+    rf"|(?:{MANY}) ?(?:mal|fois|veces|volte|vezes)|(?:much|many|large|big|great|small) as"
+    r"|at (?:most|least)|except|(?:any|no|every)thing but|without|from|nothing like|unlike|root"
+    r"|(?:kleiner|größer|mehr|weniger) als|(?:menor|mayor|menos|más|plus|moins) que"
+    r"|\A(?:the )?(?:square|sine|cosine|logarithm|exponential|inverse)"
+    rf"|(?:divid|multipl)\w*(?: \w+)? by|(?:by|add|subtract) (?:{NUMBERS})(?: to| from)?)"
+    r" (?:the )?$|\b(?:vorzeichen|(?:opposite|other) sign|sign (?:flipp|chang|revers)ed"
+    r"|reciprocal(?! rule)|upside down"
+    r"|(?:doubl|tripl|halv|negat|invert|flipp|transpos)ed) "
 )
 """Words that do something to the formula behind them, or anywhere."""
 DONE = re.compile(
-    r"(?:(?:and|then|but|all|is|now|it|that) )*(?:to the (?!best)|(?:less|more|larger|smaller) "
-    r"|(?:percent|under|(?:divid|multipli|increas|decreas|reduc|rais|add|lower|squar|cub)ed) "
-    r"|(?:divide|multiply|double|triple|halve|negate|invert|square|flip) (?:it|this|that|all) "
-    r"|(?:geteilt|dividiert|multipliziert|mal|hoch|zum quadrat|divisé|multiplié|fois|au carré"
-    r"|dividido|multiplicado|por (?:dos|tres)|al cuadrado) )"
+    r"(?:\( )?(?:(?:and|then|but|all|is|now|it|that) )*(?:to the (?!best)"
+    r"|(?:less|more|larger|smaller|under|half|twice|negate|per ?cent|in the denominator"
+    r"|(?:with a|mit) minus|(?:divid|multipli|increas|decreas|reduc|rais|add|lower|squar|cub)ed) "
+    r"|(?:divide|multiply|double|triple|halve|invert|square|flip) (?:it|this|that|all) "
+    r"|(?:geteilt|dividiert|multipliziert|mal|hoch|zum quadrat|quadriert|divisé|multiplié|fois"
+    r"|au (?:carré|cube)|dividido|multiplicado|por (?:dos|tres)|al cuadrado) )"
 )
 """Words that do something to the formula before them."""
 UNFINISHED = as_set("if when else otherwise elif or oder ou")
@@ -94,9 +108,9 @@ class Prose:
     def leave_out(self, tokens: Tokens) -> None:
         if not tokens:
             return
-        said = spell(tokens).lower()
-        denied = not NEGATIONS.isdisjoint(said.split(" "))
-        if denied and not NEGATIONS.isdisjoint(HARMLESS.sub("", said).split(" ")):
+        words = [self.typed[t.start : t.end] if t.text == "-" else t.text for t in tokens]
+        said = " ".join([*words, ""]).lower()
+        if DENIED.search(said) and DENIED.search(HARMLESS.sub("", said)):
             message = "is this the answer, or is it not?"
             raise self.fault(tokens[0], message, "give the formula alone")
         said = LOWERED.sub("", said)
@@ -147,7 +161,7 @@ class Prose:
         if text in KEPT or text in self.reading.own or lower in UNFINISHED:
             return "k"
         known = self.words.meaning(text) if lower in STOP else self.words.meant(text)
-        if known or not (lower in STOP or text.isalpha()):
+        if known or not (lower in STOP or text.isalpha() or lower.endswith("n't")):
             return "d" if text in self.words.names else "k"
         if text in STOP:
             product = text[1:] and self.words.names.issuperset(text)  # of inputs o and f
