@@ -54,12 +54,17 @@ EQUAL = Outcome("equal")
 PROVEN = ("different", "shape")
 
 
-def compare(answers: Sequence[At], references: Sequence[At]) -> Outcome:
+def compare(answers: Sequence[At], references: Sequence[At], tolerance: float = 0.0) -> Outcome:
     """An answer and its reference at several points; each maps a number of bits to arbs.
 
-    The first proven difference decides. An answer that is equal at some points and has no value at
-    others, where the reference has one, is `narrower`; one that has no value anywhere is different.
+    The first proven difference decides, if it is more than what may be rounded. An answer that is
+    equal at some points and has no value at others, where the reference has one, is `narrower`; one
+    that has no value anywhere is different.
     """
+    return tolerate(tolerance, _compare_each(answers, references), answers, references)
+
+
+def _compare_each(answers: Sequence[At], references: Sequence[At]) -> Outcome:
     found: list[Outcome] = []
     with precision(BITS[0]):
         for k, (answer, reference) in enumerate(zip(answers, references, strict=True)):
@@ -76,6 +81,21 @@ def compare(answers: Sequence[At], references: Sequence[At]) -> Outcome:
         return lost[0] if len(lost) < len(found) else replace(lost[0], kind="different")
     last = decide(len(found) - 1, answers[-1], references[-1], steps=(CONFIRMED,))
     return last if last.kind == "different" else EQUAL
+
+
+def tolerate(
+    tolerance: float, outcome: Outcome, answers: Sequence[At], due: Sequence[At]
+) -> Outcome:
+    """What differs by no more than a share of what is due was rounded."""
+    if outcome.kind != "different" or not tolerance:
+        return outcome
+    for pair in zip(answers, due, strict=True):
+        a, b = map(find_floats, pair)
+        if a is None or b is None or a.shape != b.shape:
+            return outcome
+        if np.any(np.abs(a - b) > tolerance * np.abs(b)):
+            return outcome
+    return Outcome("equal", rounded=True)
 
 
 def compare_numbers(numbers: At, half_units: Array, reference: At, noise: Array) -> Outcome:

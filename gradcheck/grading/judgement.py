@@ -18,7 +18,15 @@ from flint import arb
 from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis, Hypothesis, explain
 from gradcheck.errors import OURS, GradcheckError, TextError
-from gradcheck.grading.equivalence import At, Outcome, compare, compare_numbers, decide, find_floats
+from gradcheck.grading.equivalence import (
+    At,
+    Outcome,
+    compare,
+    compare_numbers,
+    decide,
+    find_floats,
+    tolerate,
+)
 from gradcheck.grading.formula import NotNumbers, Readings
 from gradcheck.grading.key import DIAGNOSTIC, Key
 from gradcheck.grading.knots import describe_unseen, find_distant_spots, find_further_sides
@@ -164,7 +172,7 @@ def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
         return _compare_numbers(key, part, ready)
     due, spots = key.due(part), key.spots
     answers = [ready.at(spot) for spot in spots]
-    outcome = _tolerate(key, compare(answers, due), answers, due)
+    outcome = compare(answers, due, key.problem.tolerance)
     if outcome.kind in OPEN and not outcome.rounded:
         more = find_further_sides(key, ready) if outcome.kind == "equal" else ()
         spots = (*spots, *more)
@@ -191,7 +199,7 @@ def _compare_numbers(key: Key, part: str, ready: Readings) -> Compared:
     answer, noise, due = ready.at(key.spots[0]), key.noise(part), key.due(part)
     halves = np.broadcast_to(ready.half_units, ready.half_units.shape or noise.shape)
     outcome = compare_numbers(answer, halves, due[0], noise)
-    outcome = _tolerate(key, outcome, [answer], due[:1])
+    outcome = tolerate(key.problem.tolerance, outcome, [answer], due[:1])
     given = any(i.shape or i.value is not None for i in key.problem.inputs.values())
     if outcome.kind == "equal" and not given:
         there = (compare_numbers(answer, halves, each, noise) for each in due)
@@ -214,20 +222,6 @@ def _tag_right(key: Key, part: str, ready: Readings, found: Compared) -> Iterato
         known = [g for g in due if ready.names or not g.shape]  # of a list in letters
         if not all(np.allclose(g, known[0]) for g in known):
             yield "one-point"
-
-
-def _tolerate(key: Key, outcome: Outcome, answers: Sequence[At], due: Sequence[At]) -> Outcome:
-    """What differs by less than the problem's own tolerance was rounded."""
-    tolerance = key.problem.tolerance
-    if outcome.kind != "different" or not tolerance:
-        return outcome
-    for pair in zip(answers, due, strict=True):
-        a, b = map(find_floats, pair)
-        if a is None or b is None or a.shape != b.shape:
-            return outcome
-        if np.any(np.abs(a - b) > tolerance * np.abs(b)):
-            return outcome
-    return Outcome("equal", rounded=True)
 
 
 def judge_gradient(

@@ -178,7 +178,8 @@ def find_broken(
             if not varies:
                 _, values, _ = _evaluate_step(key, formula.text, step.tree, rounded=True)
             count = len(due) if varies and varied else 1
-            if compare(values[:count], due[:count]).kind in PROVEN:
+            found = compare(values[:count], due[:count], key.problem.tolerance)
+            if found.kind in PROVEN:
                 return step, before, is_open, taken
         except FAILURES:
             continue
@@ -335,7 +336,8 @@ def _find_wrong(key: Key, name: str, given: Params) -> Judgement | None:
 def _fits_everywhere(key: Key, own: Judgement, wrong: Sequence[Judgement]) -> bool:
     """Whether a formula is what follows from formulas, at every point; nothing is no answer."""
     due = [_go_on_from(key, own, wrong, spot) for spot in key.spots]
-    if compare([_answer_at(key, own, spot) for spot in key.spots], due).kind != "equal":
+    mine = [_answer_at(key, own, spot) for spot in key.spots]
+    if compare(mine, due, key.problem.tolerance).kind != "equal":
         return False
     with precision(BITS[0]):
         found = (np.asarray(at(BITS[0]), dtype=object) for at in due)
@@ -349,9 +351,10 @@ def _fits_here(key: Key, own: Judgement, wrong: Sequence[Judgement]) -> bool:
         due = np.asarray(_go_on_from(key, own, wrong, spot, rounded=True)(bits), dtype=object)
         mine = np.asarray(_answer_at(key, own, spot, rounded=True)(bits), dtype=object)
         level, pairs = level_of(due), zip(mine.flat, due.flat, strict=False)
+        room = arb(0, key.problem.tolerance)  # of what is due
         if mine.shape != due.shape or not level > 0:
             return False
-        return all(b.rad() <= SHARP * level and a.overlaps(b) for a, b in pairs)
+        return all(b.rad() <= SHARP * level and a.overlaps(b + b * room) for a, b in pairs)
 
 
 def _answer_at(key: Key, judged: Judgement, spot: Spot, *, rounded: bool = False) -> At:
