@@ -24,7 +24,7 @@ import numpy as np
 from gradcheck.documents import WrittenFloat
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.marking import Among
-from gradcheck.language import Program
+from gradcheck.language.program import Program
 from gradcheck.problem import Problem
 
 try:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
-from gradcheck.language import parse_python
+from gradcheck.language.program import parse_python
 from gradcheck.values import Value
 
 LETTERS: Mapping[str, Value] = {"N": ast.Name, "S": ast.Subscript, "T": ast.Name | ast.Subscript}

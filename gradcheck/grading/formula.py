@@ -23,9 +23,9 @@ from gradcheck.diagnosis.patterns import fill_in
 from gradcheck.errors import ANSWER_EXPONENT, GradcheckError, OutOfBudget, TextError
 from gradcheck.grading.equivalence import At, NoValue, Values, bare
 from gradcheck.grading.spots import Spot
-from gradcheck.language import Budget, Program, check_expression
+from gradcheck.language.budget import Budget
 from gradcheck.language.kinds import CONSTANTS, FORMULAS, KINDS
-from gradcheck.language.program import copy_tree, find_places, run
+from gradcheck.language.program import Program, check_expression, copy_tree, find_places, run
 from gradcheck.numbers.ball import Ball, arbs, balls, each, exact, middle
 from gradcheck.numbers.run import Undecided
 from gradcheck.ops import TABLE

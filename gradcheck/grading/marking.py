@@ -44,9 +44,8 @@ from gradcheck.grading.judging import ONE_POINT, judge
 from gradcheck.grading.key import Key
 from gradcheck.grading.pieces import find_slip
 from gradcheck.grading.spots import Spot
-from gradcheck.language import check_expression
 from gradcheck.language.kinds import FORMULAS, KINDS
-from gradcheck.language.program import RunOutcome, run
+from gradcheck.language.program import RunOutcome, check_expression, run
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.numbers.ball import arbs, balls, exact
 from gradcheck.numbers.run import precision

@@ -17,7 +17,7 @@ from gradcheck.documents.document import locate_node
 from gradcheck.engine.tape import Leaf, Node, Step, find_outer, list_reachable, pull, read_saved
 from gradcheck.engine.tensor import unwrap
 from gradcheck.errors import GradcheckError
-from gradcheck.language import Program
+from gradcheck.language.program import Program
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.tape import Given, record
 from gradcheck.values import Array

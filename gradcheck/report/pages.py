@@ -15,7 +15,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from gradcheck.language import parse_python
+from gradcheck.language.program import parse_python
 from gradcheck.problem import Problem, is_training
 from gradcheck.problem.draw import fill, write_readable, write_title
 from gradcheck.problem.record import Part

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradcheck.language import parse_python
+from gradcheck.language.program import parse_python
 from gradcheck.opinions.limits import EPSILON, MENDED
 from gradcheck.opinions.tape import record
 from gradcheck.testing.budget import TimeBudget

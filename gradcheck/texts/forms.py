@@ -17,9 +17,9 @@ from gradcheck.answers.tree import find_rows
 from gradcheck.engine.tape import Node, Step, Verbs
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import GradcheckError, TextError
-from gradcheck.language import Budget, check_program, locate_running
+from gradcheck.language.budget import Budget
 from gradcheck.language.kinds import FORMULAS, KINDS, VOCABULARY
-from gradcheck.language.program import RunOutcome, run
+from gradcheck.language.program import RunOutcome, check_program, locate_running, run
 from gradcheck.opinions.opinion import Estimate, estimate
 from gradcheck.opinions.tape import Tape, record
 from gradcheck.ops import BY_SPELLING

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from gradcheck.answers.tokens import GREEK as LETTERS
-from gradcheck.language import parse_python
+from gradcheck.language.program import parse_python
 from gradcheck.texts import PathForm
 
 UNARY_SIGN, SUM, ENTRYWISE, PRODUCT, POWER, ATOM = range(6)

@@ -22,9 +22,9 @@ from gradcheck.diagnosis.edits import MODULES, NOBODY, Edit, SourceWords, list_s
 from gradcheck.diagnosis.patterns import fill
 from gradcheck.documents.document import Passage, locate_node
 from gradcheck.errors import GradcheckError, TextError
-from gradcheck.language import Program, parse_python
 from gradcheck.language.grammar import list_targets
 from gradcheck.language.kinds import FORMULAS
+from gradcheck.language.program import Program, parse_python
 from gradcheck.mistakes import Mistake, training
 from gradcheck.mistakes.training import WRITTEN, Deposit
 from gradcheck.ops import TABLE

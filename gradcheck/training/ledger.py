@@ -16,8 +16,8 @@ from gradcheck.documents.document import locate_node
 from gradcheck.engine.recording import MODE, watching
 from gradcheck.engine.tape import Leaf, Step, list_reachable
 from gradcheck.engine.tensor import Tensor, unwrap
-from gradcheck.language import Program, locate_running
 from gradcheck.language.budget import make_refusal
+from gradcheck.language.program import Program, locate_running
 from gradcheck.mistakes.training import Clear, Deposit, Write
 from gradcheck.opinions.tape import Observer, Record
 from gradcheck.values import Array, Numbers, Routine

@@ -17,8 +17,8 @@ from flint import arb
 from gradcheck.engine.tape import Leaf, Step, list_reachable
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import GradcheckError
-from gradcheck.language import check_program
 from gradcheck.language.kinds import CONSTANTS, KINDS, VOCABULARY, NumberKind
+from gradcheck.language.program import check_program
 from gradcheck.numbers.ball import balls, each
 from gradcheck.numbers.run import silence_warnings
 from gradcheck.opinions.opinion import Case, contract

@@ -25,10 +25,10 @@ from gradcheck.engine.layers import LAYERS, STATELESS, Sequential, mark
 from gradcheck.engine.optimizers import SGD, Adam, clip_grad_norm_, clip_grad_value_
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.errors import STUDENT_EXPONENT, Complaint, GradcheckError, OutOfBudget, TextError
-from gradcheck.language import Budget, Program, check_expression, check_program
+from gradcheck.language.budget import Budget
 from gradcheck.language.grammar import list_targets
 from gradcheck.language.kinds import KINDS, RECORDED_WORDS, VOCABULARY
-from gradcheck.language.program import run
+from gradcheck.language.program import Program, check_expression, check_program, run
 from gradcheck.language.vocabulary import words
 from gradcheck.ops.shapes import as_tuple
 from gradcheck.problem.record import ERROR, Part, Point, Problem

@@ -23,9 +23,9 @@ import gradcheck as ours
 from gradcheck import tensor
 from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import TextError
-from gradcheck.language import Budget, check_program
+from gradcheck.language.budget import Budget
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.program import run
+from gradcheck.language.program import check_program, run
 from tests.support.oracle import double, made, same, torch
 from tests.support.sweeping import at_most
 

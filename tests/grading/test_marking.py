@@ -17,8 +17,8 @@ from gradcheck.documents import read_yaml
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import make_key
 from gradcheck.grading.marking import FOLLOWS, gather_among, mark, mark_all
-from gradcheck.language import check_program
 from gradcheck.language.kinds import VOCABULARY
+from gradcheck.language.program import check_program
 from gradcheck.mistakes.whole_answer import SLIPS
 from gradcheck.opinions.reverse import run_once
 from gradcheck.problem import Input, load_text

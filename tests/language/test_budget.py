@@ -9,9 +9,9 @@ import yaml
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.errors import OutOfBudget
-from gradcheck.language import Budget, check_program, run
-from gradcheck.language.budget import count_multiplications
+from gradcheck.language.budget import Budget, count_multiplications
 from gradcheck.language.kinds import KINDS, VOCABULARY
+from gradcheck.language.program import check_program, run
 from tests.support.checked import value
 
 LONG = np.ones(100_000)

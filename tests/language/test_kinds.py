@@ -15,9 +15,9 @@ import yaml
 from gradcheck import tensor
 from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import GradcheckError
-from gradcheck.language import Budget, check_program
+from gradcheck.language.budget import Budget
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.program import run
+from gradcheck.language.program import check_program, run
 from tests.support.cases import solved
 
 CHOSEN = yaml.safe_load(Path(__file__).with_name("chosen.yaml").read_text())

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from gradcheck.documents.document import Passage
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
-from gradcheck.language import Budget, check_expression, check_program, locate, parse_python
-from gradcheck.language.program import run
+from gradcheck.language.budget import Budget
+from gradcheck.language.program import check_expression, check_program, locate, parse_python, run
 from gradcheck.language.vocabulary import words
 from tests.support.checked import CONTEXT, VOCABULARY, Exact, PlainNumPy, outcome, value
 

@@ -9,9 +9,9 @@ import yaml
 
 from gradcheck.documents.document import Passage
 from gradcheck.errors import TextError
-from gradcheck.language import Vocabulary, check_program
 from gradcheck.language.grammar import find_unexpected
-from gradcheck.language.vocabulary import NAMES, NODES
+from gradcheck.language.program import check_program
+from gradcheck.language.vocabulary import NAMES, NODES, Vocabulary
 from tests.support.checked import VOCABULARY
 
 TABLE = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text("utf-8"))

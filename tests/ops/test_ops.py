@@ -10,9 +10,9 @@ from mpmath import mp
 
 from gradcheck import grad, tensor
 from gradcheck.errors import OutOfBudget
-from gradcheck.language import Budget, check_program
+from gradcheck.language.budget import Budget
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.program import run
+from gradcheck.language.program import check_program, run
 from gradcheck.numbers.ball import Ball, Scalars, arbs, balls, exact, middle
 from gradcheck.numbers.run import RUN, change_settings, precision
 from gradcheck.numbers.symbolic import Symbolic, constants, leaves

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.language import Budget, RunOutcome, Vocabulary, check_program
-from gradcheck.language.program import run
-from gradcheck.language.vocabulary import words
+from gradcheck.language.budget import Budget
+from gradcheck.language.program import RunOutcome, check_program, run
+from gradcheck.language.vocabulary import Vocabulary, words
 from gradcheck.ops.pytorch import OF_METHODS, OWN
 
 VOCABULARY = Vocabulary(

@@ -21,9 +21,9 @@ import gradcheck
 from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import GradcheckError
-from gradcheck.language import Budget, check_program
+from gradcheck.language.budget import Budget
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.program import run
+from gradcheck.language.program import check_program, run
 from gradcheck.nn import functional
 
 TOLERANCE = 1e-9

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
-from gradcheck.language import Budget, check_program
+from gradcheck.language.budget import Budget
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.program import run
+from gradcheck.language.program import check_program, run
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.draw import draw_given_point
 from gradcheck.problem.record import Point

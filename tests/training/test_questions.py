@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from gradcheck.grading.key import Key, make_key
-from gradcheck.language import check_program
 from gradcheck.language.kinds import VOCABULARY
+from gradcheck.language.program import check_program
 from gradcheck.problem import Problem, is_training, load_text
 from gradcheck.problem.record import Part
 from tests.support.grading import judged as answered
