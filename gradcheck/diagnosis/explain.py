@@ -106,16 +106,24 @@ def make_hypothesis(made: Made, with_: Hypothesis | None = None) -> Hypothesis:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """`unique` (one mistake fits), `torn` (several: all are said), or `unnamed`.
+    """What gives an answer: the mistakes that fit, and true sentences on it.
 
     `hypotheses` are in the words that suit the problem: calculus for numbers, backprop for
-    tensors. `beneath` fit as well, in the other family's words; nobody needs to be told both.
+    tensors. `beneath` fit as well, in the other family's words; nobody needs to be told both. What
+    one number says is `doubtful`: other mistakes may give it as well.
     """
 
-    certainty: str
     hypotheses: tuple[Hypothesis, ...] = ()
     remarks: tuple[str, ...] = ()
     beneath: tuple[Hypothesis, ...] = ()
+    doubtful: bool = False
+
+    @property
+    def certainty(self) -> str:
+        """`unique` (one mistake fits), `torn` (several: all are said), or `unnamed`."""
+        if not self.hypotheses:
+            return "unnamed"
+        return "torn" if self.doubtful or len(self.hypotheses) > 1 else "unique"
 
 
 def rank_hypotheses(
@@ -248,7 +256,7 @@ def explain(
     points = [k for k, a in enumerate(answer) if a is not None]
     shapes = {np.shape(a) for a in answer if a is not None}
     if len(shapes) != 1:
-        return Diagnosis("unnamed")
+        return Diagnosis()
     flat, shape = flatten([answer[k] for k in points]), shapes.pop()
     same = shape == np.shape(prepared.right[0][part])
     right = prepared.flat[part][points] if same else None
@@ -268,18 +276,17 @@ def explain(
 def _explain(prepared: Prepared, part: str, wanted: GivenAnswer, integrated: bool) -> Diagnosis:
     """What gives an answer that is, or is not, an antiderivative."""
     if wanted.is_right:
-        return Diagnosis("unnamed")
+        return Diagnosis()
     if not np.isfinite(wanted.flat).all():
-        return Diagnosis("unnamed", remarks=(NO_NUMBER,))
+        return Diagnosis(remarks=(NO_NUMBER,))
     first = prepared.right[wanted.points[0]][part]
     for found in _rank_by_cost(prepared, part, wanted, integrated):
         told, beneath = rank_hypotheses(found, prepared.scalar)
         if told:
-            said = list_remarks(wanted, first, told)
-            if wanted.is_single or not wanted.carries():
-                return Diagnosis("torn", told, (*said, CONSISTENT), beneath)
-            return Diagnosis("torn" if len(told) > 1 else "unique", told, said, beneath)
-    return Diagnosis("unnamed", remarks=list_remarks(wanted, first))
+            doubtful = wanted.is_single or not wanted.carries()
+            said = (*list_remarks(wanted, first, told), *([CONSISTENT] if doubtful else []))
+            return Diagnosis(told, said, beneath, doubtful)
+    return Diagnosis(remarks=list_remarks(wanted, first))
 
 
 def _rank_by_cost(

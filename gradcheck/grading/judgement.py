@@ -297,7 +297,7 @@ def _diagnose(key: Key, part: str, ready: Readings, found: Compared) -> Diagnosi
     were they others: somebody who puts numbers for all letters has another formula there.
     """
     if found.outcome.kind == "narrower":
-        return Diagnosis("unnamed")
+        return Diagnosis()
     taught = find_known(key, part, ready) if key.problem.known_answers else None
     if taught is not None:
         return taught
@@ -312,7 +312,7 @@ def _diagnose(key: Key, part: str, ready: Readings, found: Compared) -> Diagnosi
         slack: Value = ready.slack if len(found.answers) == 1 else 0.0
         return explain(key.mistaken, part, known, slopes=_derive(key, part, ready), slack=slack)
     except FAILURES as error:
-        return Diagnosis("unnamed", remarks=(f"the diagnosis failed: {error}",))
+        return Diagnosis(remarks=(f"the diagnosis failed: {error}",))
 
 
 def _explain_moved(moved: Key, part: str, ready: Readings) -> Diagnosis | None:
@@ -360,7 +360,7 @@ def find_known(key: Key, part: str, ready: Readings) -> Diagnosis | None:
                 noise = np.zeros(ready.half_units.shape)
                 found = compare_numbers(here[0], ready.half_units, there[0], noise)
             if found.kind == "equal":
-                return Diagnosis("unique", (Hypothesis(row, None),))
+                return Diagnosis((Hypothesis(row, None),))
     return None
 
 

@@ -4,7 +4,7 @@ What a program is asked at its end is read as what is due: numbers, a shape, ano
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -89,7 +89,7 @@ def _heal_brackets(key: Key, judged: Judgement, formula: Formula, right: Other) 
     if key.problem.brackets == "kind" and not acts:
         return judged.conclude("right", write_words(missing), tags=("brackets-missing",))
     # a usual mistake as it stands is not healed; nobody can tell which of both it is
-    diagnosis = Diagnosis("torn" if acts else "unique", (*acts, missing))
+    diagnosis = Diagnosis((*acts, missing))
     return judged.attach(diagnosis, key)
 
 
@@ -255,9 +255,9 @@ def _blame_loop(
     if found is None or not (single and named):
         return said
     ids = {hypothesis.ids for hypothesis in named}
-    more = [each for each in said.hypotheses if each.ids not in ids]
+    more = (each for each in said.hypotheses if each.ids not in ids)
     remarks = tuple(dict.fromkeys((*found.remarks, *said.remarks)))
-    return _restrict(replace(found, remarks=remarks), [*named, *more])
+    return replace(found, hypotheses=(*named, *more), remarks=remarks)
 
 
 def explain_by_loop(key: Key, part: str, ready: Readings) -> Diagnosis:
@@ -267,21 +267,17 @@ def explain_by_loop(key: Key, part: str, ready: Readings) -> Diagnosis:
     for run in (key.run, *key.further[:CHECKED]):
         value = find_floats(ready.at(Spot(key.problem, run.point)))
         if value is None:
-            return Diagnosis("unnamed")
+            return Diagnosis()
         if is_same(value, run.trace.values[part]):
             continue
         said = run.explain(part, value)
         named = {hypothesis.mistake for hypothesis in said.hypotheses}
         found = found or said
-        found = _restrict(found, [h for h in found.hypotheses if h.mistake in named])
+        fits = tuple(h for h in found.hypotheses if h.mistake in named)
+        found = replace(found, hypotheses=fits)
         if not found.hypotheses:
             return found
-    return found or Diagnosis("unnamed")
-
-
-def _restrict(diagnosis: Diagnosis, hypotheses: Sequence[Hypothesis]) -> Diagnosis:
-    certainty = "torn" if len(hypotheses) > 1 else "unique" if hypotheses else "unnamed"
-    return replace(diagnosis, certainty=certainty, hypotheses=tuple(hypotheses))
+    return found or Diagnosis()
 
 
 # -- reading -------------------------------------------------------------------------------------

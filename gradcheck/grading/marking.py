@@ -104,7 +104,7 @@ def _explain(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judge
     slip = find_slip(key, part, formula)
     others = [h for h in known if h.with_ is None and not h.mistake.slip]
     if slip and others:
-        slip = Diagnosis("torn", (*slip.hypotheses, *others))
+        slip = Diagnosis((*slip.hypotheses, *others))
     return judged.attach(slip, key) if slip else judged
 
 
@@ -125,17 +125,17 @@ def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) 
     told = replace(judged, remarks=(*judged.remarks, said), line=at.line)
     chained = at.chained or (before and "=" in formula.text[before.end : at.start])
     if right and key.problem.chain == "strict" and chained:
-        return replace(told.conclude("wrong"), diagnosis=Diagnosis("unnamed"))
+        return replace(told.conclude("wrong"), diagnosis=Diagnosis())
     if right and before is None:
         return replace(told, line=None)
     if right or is_open or at.tree is None:
         return told
     step = replace(formula.piece(at.tree), tokens=(), steps=())
-    there = _explain(key, part, step, judge(key, part, step)).diagnosis or Diagnosis("unnamed")
+    there = _explain(key, part, step, judge(key, part, step)).diagnosis or Diagnosis()
     known = there.hypotheses
     if taken:
         known = tuple(h for h in known if h.mistake.slip or h.mistake.id == "false-law-of-algebra")
-        there = Diagnosis("torn" if known[1:] else "unique" if known else "unnamed", known)
+        there = Diagnosis(known)
     there = (None if known and not taken else find_slip(key, part, step)) or there
     return told.attach(there, key)
 

@@ -79,7 +79,7 @@ def list_named(found: Diagnosis | None) -> set[str]:
 def _describe(ready: Key, made: Made) -> Iterator[Diagnosis]:
     for part in ready.mistaken.right[0]:
         found = explain(ready.mistaken, part, [at[part] for at in made.at])
-        if found != Diagnosis("unnamed"):
+        if found != Diagnosis():
             yield found
 
 

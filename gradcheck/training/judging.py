@@ -473,10 +473,9 @@ def _explain(
         remarks = tuple(dict.fromkeys((*cure, *_list_remarks(reference, here))))
     except FAILURES as error:
         named, remarks = {}, (f"the diagnosis failed: {error}",)
-    certainty = "torn" if len(named) > 1 else "unique" if named else "unnamed"
     hypotheses = tuple(Hypothesis(mistake, None) for mistake in named)
     places = {mistake.id: place for mistake, place in named.items() if place is not None}
-    return replace(found, diagnosis=Diagnosis(certainty, hypotheses, remarks), places=places)
+    return replace(found, diagnosis=Diagnosis(hypotheses, remarks), places=places)
 
 
 def _find_repairs(

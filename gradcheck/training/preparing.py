@@ -158,8 +158,7 @@ class Reference:
             groups.setdefault(replay.mistake, []).append(replay)
         found = list(groups.values())
         remarks += _list_remarks(found, self.trace)
-        certainty = "torn" if len(found) > 1 else "unique" if found else "unnamed"
-        return Diagnosis(certainty, tuple(map(_make_hypothesis, found)), tuple(remarks))
+        return Diagnosis(tuple(map(_make_hypothesis, found)), tuple(remarks))
 
     @property
     def refusal(self) -> str:

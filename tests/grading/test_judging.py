@@ -83,7 +83,7 @@ def diagnosis(*ids):
     def hypothesis(first, *rest):
         return Hypothesis(rows[first], None, with_=hypothesis(*rest) if rest else None)
 
-    return Diagnosis("torn", tuple(hypothesis(*each) for each in ids))
+    return Diagnosis(tuple(hypothesis(*each) for each in ids))
 
 
 def test_credit_by_mistake():

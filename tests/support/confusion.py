@@ -46,7 +46,7 @@ def _one(prepared: Prepared, made: Made, part: str) -> Confusion:
     if not all(np.all(np.isfinite(a)) for a in answer):
         return Confusion()
     found = explain(prepared, part, answer)
-    if found == Diagnosis("unnamed"):  # the part is right: the mistake shows in another one
+    if found == Diagnosis():  # the part is right: the mistake shows in another one
         return Confusion()
     return _counted(made.mistake, part, found)
 
