@@ -82,7 +82,8 @@ def make_point(names: frozenset[str]) -> re.Pattern[str]:
     named += rf"(?:(?:, and|,|and) {named})*"
     return re.compile(
         rf"(?<!\S)(?:(?P<open>\( )?(?:evaluated )?(?:{'|'.join(AT_POINT)}) "
-        rf"(?:(?:the )?(?:given )?point )?(?:{named}|{PLACES})(?(open)\) )|(?:, )?{named}(?=: |=> )"
+        rf"(?:(?:the )?(?:given )?point )?(?:{named}|(?<!where ){PLACES})(?(open)\) )"
+        rf"|(?:, )?{named}(?=: |=> )"
         rf"|(?:\|\)? |(?<=\] ))_ \{{ (?:{named}|{PLACES}|{PLACE})\}} "
         rf"|(?P<aside>\( )?(?:(?:correct |rounded )?to )?\d (?:{'|'.join(ROUNDED)}) "
         rf"(?:places? |figures? |digits? )?(?(aside)\) ))"
