@@ -147,7 +147,6 @@ def _find_nearby(tape: Tape) -> Mapping[Node, tuple[Value, ...]]:
 
 
 def _name_leaf(tape: Tape, step: Step) -> str:
-    """The input that a step is; empty where it is none."""
     variable = step.variable if isinstance(step, Leaf) else None
     return next((name for name, leaf in tape.leaves.items() if leaf is variable), "")
 
@@ -276,7 +275,6 @@ def _find_block(tape: Tape, y: Node, made: Value, number: int) -> Site | None:
 
 
 def _find_value(tape: Tape, step: Step) -> Value:
-    """The value of a node, or what a leaf holds."""
     if isinstance(step, Leaf):
         return np.asarray(unwrap(step.variable))
     return tape.given[step].value

@@ -303,7 +303,9 @@ def _edit_by_kind(node: Value, words: SourceWords) -> Iterator[Renamed]:
             yield from _carry(node, words)
         case ast.Constant():
             yield from _edit_constant(node.value, words)
-        case ast.Compare(ops=[sign]):
+        case ast.Compare(ops=[sign], comparators=[bound]):
+            if isinstance(bound, ast.Constant) and bound.value not in (0, None):
+                yield "mask-wrong", ast.Compare(node.left, [sign], [ast.Constant(0)])
             for kind in COMPARISONS:
                 if not isinstance(sign, kind):
                     yield "mask-wrong", ast.Compare(node.left, [kind()], node.comparators)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from math import prod
+from textwrap import shorten
 
 import numpy as np
 
@@ -24,10 +25,6 @@ from gradcheck.testing.program import LABELS, NONE, make_program
 from gradcheck.testing.result import Result, align
 from gradcheck.values import Params, Routine, Value
 
-DRIFTS = (
-    "the function's value changes with what it keeps from call to call (running statistics?); "
-    "every call of this check began with the state that was handed over"
-)
 UNTAPED = (
     "reverse mode cannot follow f, and its slopes are the reference here; where it has a gradient "
     "of its own, `assert_gradient(gradient, x, gradient=hessian)` judges the Hessian by that:"
@@ -346,7 +343,7 @@ def assert_hessian(
     return assert_vjp(slopes, pull, x, **options)
 
 
-def check_table(rows: Sequence[tuple[Value, ...]], **options: Value) -> list[Result]:
+def check_table(rows: Sequence[tuple[Value, ...]], **options: Value) -> list[Result | None]:
     """Check several functions, print one row for each argument, and give all the results.
 
     Parameters
@@ -359,7 +356,7 @@ def check_table(rows: Sequence[tuple[Value, ...]], **options: Value) -> list[Res
     Returns
     -------
     list of Result
-        One for each row; nothing is raised.
+        One for each row, None where it cannot be judged; nothing is raised.
 
     Examples
     --------
@@ -368,24 +365,28 @@ def check_table(rows: Sequence[tuple[Value, ...]], **options: Value) -> list[Res
     function  argument  entries  claimed  expected  found
     sine      x         1                           agree
     """
-    found, lines = [], [("function", "argument", "entries", "claimed", "expected", "found")]
+    found: list[Result | None] = []
+    lines = [("function", "argument", "entries", "claimed", "expected", "found")]
     for f, backward, *args in rows:
+        name = getattr(f, "__name__", type(f).__name__)
         try:
             result = check(f, *args, **options) if backward is None else assert_vjp(
                 f, backward, *args, **options
             )  # fmt: skip
         except GradientError as error:
             result = error.result
+        except Exception as error:  # noqa: BLE001 - the other rows are judged all the same
+            found.append(None)
+            lines.append((name, "", "", "", "", shorten(f"{type(error).__name__}: {error}", 40)))
+            continue
         found.append(result)
-        name = getattr(f, "__name__", type(f).__name__)
         judged = {part.part: part for part in result.judged}
         for by in result.case.wrt:
             size, part = str(np.size(result.case.inputs[by])), judged.get(by)
-            numbers, said = ("", ""), "wrong" if part and part.shape else result.verdict
-            if part is not None and part.off:
-                off = part.off[0]
-                numbers, said = (f"{off.claimed:.6g}", f"{off.expected:.6g}"), "wrong"
-            lines.append((name, by, size, *numbers, said))
+            off = part.off[:1] if part else ()
+            numbers = [f"{x:.6g}" for each in off for x in (each.claimed, each.expected)]
+            said = "wrong" if part and not part.right else result.verdict
+            lines.append((name, by, size, *(numbers or ("", "")), said))
     print(*align(lines), sep="\n")
     return found
 
@@ -413,22 +414,20 @@ def _judge(
         raise ValueError(f"rtol= is a relative tolerance, such as 1e-9; {rtol!r} came")
     if not (isinstance(explain, int | float) and explain >= 0):
         raise ValueError(f"explain= is a number of seconds, 0 for none; {explain!r} came")
-    if not isinstance(given.at, list | tuple):
-        raise TypeError(f"at= is a list of points, each a tuple: at=[(x,)]; {given.at!r} came")
     forward, claim, wrt = given.forward, given.claim, given.wrt if wrt is None else wrt
     args = read_arguments(forward, given.args, whole=wrt is None and weights is None)
     program = make_program(
         forward, claim, args, kwargs, scalar=scalar, cache=cache, weights=weights
     )
-    check = Check(program, claim, pure, seed, rtol, explain, began)
+    rng = np.random.default_rng(seed)
+    check = Check(program, claim, pure, seed, rng, rtol, explain, began)
     try:
         first, *more = map(check.ask, make_calls(program, (args, *given.at), wrt))
         alone = program.backward is not None and not more
         if alone and (near := move_beside(first, seed)) is not None:
             check.ask(near)
         array = scalar and claim is not None and prod(first.shape()) != 1 and not first.rows
-        remarks = (DRIFTS if program.drifts else "", *find_hidden(first), *check.notes)
-        every = (*remarks, OF_AN_ARRAY if array else "", given.note)
+        every = (*find_hidden(first), *check.notes, OF_AN_ARRAY if array else "", given.note)
         check.notes = dict.fromkeys(filter(None, every))
         return check.judge()
     finally:

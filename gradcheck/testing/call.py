@@ -4,7 +4,7 @@ import copy
 import inspect
 import linecache
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from math import prod
 from types import CodeType
@@ -19,7 +19,7 @@ from gradcheck.language.kinds import KINDS
 from gradcheck.language.program import Span, Spans, list_frames
 from gradcheck.numbers.run import change_settings, heed_refusals
 from gradcheck.opinions.limits import EPSILON, LINEAR
-from gradcheck.opinions.opinion import Case, Rows
+from gradcheck.opinions.opinion import Case, Estimate, Rows
 from gradcheck.testing.copies import Coarse, Copies, read_kind
 from gradcheck.testing.program import ALONE, WEIGHTS, UserProgram, is_float, is_tree, read_signature
 from gradcheck.values import Array, Params, Routine, Value
@@ -53,6 +53,7 @@ class Call:
     beside: bool = False  # whether it is no point of the user's, but one next to it
     closed: bool = False  # whether the program is run on floats alone
     rows: bool = False  # whether every entry of the value is differentiated: a Jacobian
+    filling: set[str] = field(default_factory=set)  # kinds for which copies fill buffers
 
     def fresh(self) -> dict[str, Value]:
         return {name: _copy(arg) for name, arg in self.args.items()}
@@ -111,11 +112,6 @@ class Call:
     def expected_shapes(self, value: tuple[int, ...] = ()) -> dict[str, tuple[int, ...]]:
         """Of the gradients by their names; of the slopes of a value's entries by its shape."""
         return {name: value + np.shape(self.args[name]) for name in self.wrt}
-
-    @cached_property
-    def filling(self) -> set[str]:
-        """The kinds of number for which a copy was run that fills buffers with them."""
-        return set()
 
     def on(self, kind: str, inputs: Params) -> Value:
         """The function on numbers of a kind, the other arguments as they are.
@@ -404,16 +400,18 @@ def find_hidden(call: Call) -> Iterator[str]:
 # -- how the functions behave: pure, repeatable, linear in the cotangent --------------------------
 
 
-def describe_randomness(call: Call, again: Value) -> Iterator[str]:
+def describe_randomness(call: Call, again: Estimate | None) -> Iterator[str]:
     """That another call gives another value; `again` is what it gave for tensors, if anything."""
-    asked = again is None or not np.array_equal(again, call.value)
-    if asked and _differs(call.value, call.program.value(call.fresh())):
-        yield RANDOM
+    value = call.plain()
+    if again is None or not np.array_equal(again.value, value):
+        other = _as_numbers("float", call.program.value(call.fresh()))
+        if _differs(value, np.asarray(other)):
+            yield RANDOM
 
 
 def describe_impurity(call: Call) -> Iterator[str]:
     """What the function does besides giving a finite value; see `describe_randomness` too."""
-    value = np.asarray(call.value if isinstance(call.value, np.ndarray | float) else 0)
+    value = call.plain()
     if _changes(call._ran[1], call.args):
         yield "the function changes its arguments in place"
     elif value.dtype.kind == "f" and not np.isfinite(value).all():
@@ -438,7 +436,6 @@ def widen_call(found: Params, call: Call) -> Call:
 
 
 def _read_gradient(value: Value, name: str) -> Value:
-    """A copy; None where nothing came."""
     what = f"the gradient given for {name}"
     return None if value is None else np.array(read_numeric(value, what))
 

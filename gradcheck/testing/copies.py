@@ -179,7 +179,8 @@ class Copies:
         # by the original's identity, and the original, that it stays its own
         self._made: dict[int, tuple[Value, Value]] = {id(np): (np, np)}
         if kind:
-            others = {name: partial(_make, kind, getattr(np, name)) for name in MAKERS}
+            filled = {n: getattr(np, n.replace("empty", "zeros")) for n in MAKERS}  # no old memory
+            others = {name: partial(_make, kind, maker) for name, maker in filled.items()}
             others |= {name: partial(_gather, kind, getattr(np, name)) for name in GATHERERS}
             numpy = _Renamed(lambda name: others.get(name) or getattr(np, name))
             self._made[id(np)] = np, numpy

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -14,6 +13,7 @@ from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.testing.budget import TimeBudget
 from gradcheck.testing.call import (
     IGNORED,
+    RANDOM,
     Call,
     describe_impurity,
     describe_randomness,
@@ -50,6 +50,10 @@ SPECIAL = (
     "at the point given these numbers are right; they are wrong at one beside it (every entry "
     "moved by up to a tenth), where no entries are whole or alike"
 )
+DRIFTS = (
+    "the function's value changes with what it keeps from call to call (running statistics?); "
+    "every call of this check began with the state that was handed over"
+)
 COMPARED = ("agree", "kink", "dissent")
 COTANGENTS = 3
 NEARLY = (
@@ -69,16 +73,13 @@ class Check:
     claim: Value
     pure: bool
     seed: int
+    rng: np.random.Generator
     rtol: float
     explain: float
     began: float  # by the thread's clock
     asked: list[Asked] = field(default_factory=list)
     faults: dict[str, None] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
-
-    @cached_property
-    def _rng(self) -> np.random.Generator:
-        return np.random.default_rng(self.seed)
 
     def ask(self, point: Call) -> Call:
         """Ask about one point; the call that was asked about, by every gradient that came."""
@@ -106,7 +107,7 @@ class Check:
     def _ask_pulls(self, point: Call) -> Call:
         shape, cases, claims = point.shape(), [], []
         for k in range(COTANGENTS if shape else 1):  # a number's VJP is linear in one number
-            c = draw_signed(self._rng, shape)
+            c = draw_signed(self.rng, shape)
             args, sent = point.fresh(), c.copy()
             came = point.program.pull(args, sent)
             # copies are taken before backward uses its buffer again
@@ -127,8 +128,7 @@ class Check:
         beside = lambda each: not each.call.beside or (generic and is_known(each))
         every = list(filter(beside, self.asked))
         for each in {id(each.call): each for each in every}.values():
-            again = each.verdict.opinions["reverse"].value
-            random = describe_randomness(each.call, None if again is None else again.value)
+            random = describe_randomness(each.call, each.verdict.opinions["reverse"].value)
             self.faults = dict.fromkeys(random) | self.faults
         judged: tuple[Judged, ...] = ()
         why: dict[str, Value] = {}
@@ -142,7 +142,8 @@ class Check:
             if not is_known(every[k]):
                 judged = ()
                 break
-        notes = [*self.notes, *(_explain_coarse(every) if self.rtol <= RTOL else ())]
+        drifts = [DRIFTS] if self.program.drifts and RANDOM not in self.faults else []
+        notes = [*drifts, *self.notes, *(_explain_coarse(every) if self.rtol <= RTOL else ())]
         doubt = [each.verdict for each in every if not is_known(each)]
         worst = doubt[0] if doubt else every[0].verdict
         return Result(
@@ -196,8 +197,7 @@ def _consult(call: Call, cases: Sequence[Case], claims: Sequence[Params]) -> lis
 
     On floats alone where the function gives them another value (`isinstance(x, np.ndarray)`), or
     where buffers of other numbers may have been read as something else: `rng.shuffle(y)` shuffles
-    in another order what is no array of NumPy's. Where the program itself computes in coarser
-    floats, values may differ.
+    in another order what is no array of NumPy's.
     """
     verdicts: Sequence[Verdict] = ()
     try:
@@ -205,9 +205,7 @@ def _consult(call: Call, cases: Sequence[Case], claims: Sequence[Params]) -> lis
     except NotScalar:
         if call.closed:
             raise
-    if any(v.verdict == "dissent" for v in verdicts) and call.coarse.kind:
-        coarse = "unstable-forward"
-        verdicts = [replace(v, verdict=coarse) if v.verdict == "dissent" else v for v in verdicts]
+    verdicts = [_allow_coarse(v, call) for v in verdicts]
     other = not verdicts or any(_differs(each, call) for each in verdicts)
     filled = call.filling and any(v.verdict not in SOUND for v in verdicts)
     if not call.closed and (other or filled):
@@ -224,8 +222,14 @@ def _judge(asked: Asked, rtol: float) -> tuple[Asked, tuple[Judged, ...]]:
         near = compare(asked, asked.gradients, rtol, asked.unit)
         if all(part.right for part in near):
             return asked, tuple(near)
-        asked = replace(asked, verdict=consult_more(asked.case, verdict))
+        asked = replace(asked, verdict=_allow_coarse(consult_more(asked.case, verdict), asked.call))
     return asked, judge(asked, rtol)
+
+
+def _allow_coarse(verdict: Verdict, call: Call) -> Verdict:
+    """Where the program itself computes in coarser floats, values may differ."""
+    coarse = verdict.verdict == "dissent" and call.coarse.kind
+    return replace(verdict, verdict="unstable-forward") if coarse else verdict
 
 
 # -- what is strange -----------------------------------------------------------------------------

@@ -65,6 +65,8 @@ def adapt(forward: Value, claim: Value, args: Sequence[Value], at: Sequence[Valu
 
     Without a claim it is the gradient that the library gives; of a pair both run in float64.
     """
+    if not isinstance(at, list | tuple):
+        raise TypeError(f"at= is a list of points, each a tuple: at=[(x,)]; {at!r} came")
     function, module, of_torch = _look_into(forward, claim, args)
     if not (of_torch or ("jax" in sys.modules and _is_of_jax(function, args))):
         return Adapted(forward, claim, tuple(args), at)

@@ -5,7 +5,7 @@ Arguments, what forward gives and the weights of a layer are trees of arrays.
 
 import copy
 import inspect
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence, ValuesView
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
@@ -89,6 +89,8 @@ def _write(place: Value, tree: Value) -> None:
         if isinstance(child, dict | list):
             _write(place[step], child)
         else:
+            if isinstance(place[step], list):  # rows of numbers, which may stand elsewhere too
+                place[step][:] = child
             place[step] = child
 
 
@@ -307,6 +309,12 @@ class _Scattered(dict[Value, Value]):
             read_holder(thing)[name] = value
 
 
+def _list_given(given: Value) -> Value:
+    if callable(given):
+        return lambda: _list_given(given())
+    return list(given) if isinstance(given, Iterator | ValuesView) else given
+
+
 def find_weights(owner: Value, held: Value, left: Value, kept: Kept) -> Weights:
     """The weights of a layer in a dict or list of its own, or a function's, or by attributes.
 
@@ -330,7 +338,7 @@ def find_weights(owner: Value, held: Value, left: Value, kept: Kept) -> Weights:
                 return (lambda: _Scattered(places)), tuple(places)
         return place, tuple(first) if isinstance(first, dict) else ()
 
-    held, left = ([each] if isinstance(each, str | np.ndarray) else each for each in (held, left))
+    held, left = (_list_given([g] if isinstance(g, str | np.ndarray) else g) for g in (held, left))
     fresh = left is None or callable(left)  # it may give what backward alone makes
     (mine, keys), (place, left_keys) = look(held), (left, ()) if fresh else look(left)
     keys = keys or tuple(range(len(mine())))
@@ -418,7 +426,6 @@ class UserProgram:
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Whether every argument is a leaf by itself."""
         return all(len(path) == 1 for path in self.paths.values())
 
     def _arrange(self, leaves: Params) -> Value:

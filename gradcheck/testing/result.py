@@ -15,7 +15,8 @@ from gradcheck.errors import underline
 from gradcheck.opinions.limits import EPSILON, WIDE
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.report.figures import format_bar, nest_text, plain
+from gradcheck.report.figures import format_bar, format_index, nest_text, plain
+from gradcheck.testing.call import RANDOM
 from gradcheck.testing.foreign import PLAIN
 from gradcheck.testing.judging import SOUND, Judged, find_level
 from gradcheck.testing.repair import SourceRepair
@@ -29,7 +30,7 @@ LONGEST = 100  # characters of a closed form that is shown
 FEW = 6  # entries of a gradient that are shown
 SHOWN = 3  # entries of one argument; the largest first
 LINES = 20
-WIDTH = 60  # columns
+WIDTH, WIDEST = 60, 80  # columns, and those of the first line
 DIGITS = 17  # that tell any two floats apart
 PASSED = {
     "agree": "the opinions agree",
@@ -116,9 +117,8 @@ class Result:
         One array; by several arguments a tuple of them; None where no opinion has one.
         """
         known = [part.gradient for part in self.verdicts[0].parts.values()]
-        return _take_alone(
-            [None if g is None else np.array(g.value, dtype=np.float64)[()] for g in known]
-        )
+        found = [None if g is None else np.array(g.value, dtype=np.float64)[()] for g in known]
+        return _take_alone(found)
 
     @property
     def closed_form(self) -> Value:
@@ -178,7 +178,8 @@ def _write_message(found: Result) -> str:
     else:
         return "\n".join([PASSED.get(verdict.verdict, ""), *ends])
     kept = blocks[: max(LINES - len(ends), LINES // 2)]
-    return "\n".join([*kept, *ends[: LINES - len(kept)]])
+    first = textwrap.wrap(kept[0], WIDEST, subsequent_indent="  ")
+    return "\n".join([*first, *kept[1:], *ends[: LINES - len(kept)]])
 
 
 def _wrap(*texts: str, indent: str = "  ") -> list[str]:
@@ -221,7 +222,7 @@ def _choose_first(part: Judged, name: str) -> str:
     if not part.off:
         return f"d/d{part.part} {part.shape}{said}"
     off = part.off[0]
-    place = f"d/d{_name_entry(off.part or part.part, off.index)}"
+    place = f"d/d{off.part or part.part}{format_index(off.index)}"
     if off.interval is not None:
         low, high = off.interval
         return f"{place} is {off.claimed:.6g}, outside the kink's interval [{low:g}, {high:g}]"
@@ -268,7 +269,7 @@ def _list_entries(part: Judged) -> Iterator[str]:
         for off in smooth[:SHOWN]:
             bar = max(off.error, EPSILON * abs(off.expected))  # no float64 says more
             expected = f"{off.expected:.{digits}g} ± {bar:.0e}"
-            name = _name_entry("" if off.index else off.part, off.index)
+            name = format_index(off.index) or off.part
             rows.append((name, f"{off.claimed:.{digits}g}", expected, f"{off.tolerance:.0e}"))
         lines = [f"  {line}" for line in align(rows)]
         if max(map(len, lines)) <= WIDTH:
@@ -276,7 +277,7 @@ def _list_entries(part: Judged) -> Iterator[str]:
     yield from lines
     kinks = ((off, off.interval) for off in part.off if off.interval is not None)
     for off, (low, high) in islice(kinks, SHOWN):
-        entry = _name_entry(off.part, off.index)
+        entry = off.part + format_index(off.index)
         yield f"    {entry} is {off.claimed:.9g}, not in [{low:g}, {high:g}]"
 
 
@@ -284,10 +285,6 @@ def align(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip()
-
-
-def _name_entry(part: str, index: tuple[int, ...]) -> str:
-    return f"{part}[{', '.join(map(str, index))}]" if index else part
 
 
 # -- where no gradient is known ------------------------------------------------------------------
@@ -310,7 +307,7 @@ def _describe_failure(verdict: Verdict, faults: Sequence[str]) -> Iterator[str]:
         first = f"{suspect.op}.backward is wrong: {suspect.detail}"
     yield from (first, *_wrap(*more), f"  verdict: {verdict.verdict}")
     for entry in [e for e in verdict.entries if e.verdict == verdict.verdict][:SHOWN]:
-        place = _name_entry(entry.part or "value", entry.index)
+        place = (entry.part or "value") + format_index(entry.index)
         yield from _wrap(f"{place}: {entry.why}", indent="    ")
     if suspect is not None and not suspect.users:
         yield f"    first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
@@ -318,7 +315,7 @@ def _describe_failure(verdict: Verdict, faults: Sequence[str]) -> Iterator[str]:
         noted = any(opinion.abstains in note for note in verdict.notes)
         if opinion.abstains and not (noted or opinion.abstains.endswith(PLAIN)):
             yield from _wrap(f"{name} abstains: {opinion.abstains}", indent="    ")
-    if floats:
+    if floats and RANDOM not in faults:
         yield from _wrap(HELP if lone else OPEN)
 
 

@@ -464,21 +464,6 @@ def _lean_pull(lean: float) -> Routine:
 # -- many entries at once --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Located:
-    """The entry that masked probes led to: what was given there, and the slope with its bar."""
-
-    part: str
-    index: tuple[int, ...]
-    given: float
-    slope: arb
-
-    def __str__(self) -> str:
-        """`W[3, 1]: 0.25 was given, the slope is 0.5 +/- 1e-12`."""
-        place = f"{self.part}[{', '.join(map(str, self.index))}]" if self.index else self.part
-        return f"{place}: {self.given:.10g} was given, the slope is {self.slope.str(10)}"
-
-
 def state_power(given: Sequence[Opinion]) -> Iterator[str]:
     """What a check along directions would have seen, in numbers."""
     asked = {o.name: o.directions for o in given if o.directions}
@@ -523,11 +508,15 @@ def locate_differences(case: Case, opinions: Mapping[str, Opinion]) -> tuple[str
     if mine is None or not mine.gradients or not any(o.directions for o in opinions.values()):
         return ()
     found = locate(case, {name: g.value for name, g in mine.gradients.items()})
-    return () if found is None else (f"masked probes lead to {found}",)
+    if found is None:
+        return ()
+    name, index, slope = found
+    words = f"{mine.gradients[name].value[index]:.10g} was given, the slope is {slope.str(10)}"
+    return (f"masked probes lead to {name}{list(index) or ''}: {words}",)
 
 
-def locate(case: Case, gradients: Params) -> Located | None:
-    """The entry at which a gradient differs from the program's slope; None where none is found.
+def locate(case: Case, gradients: Params) -> tuple[str, tuple[int, ...], arb] | None:
+    """The entry at which a gradient differs from the program's slope, and that with its bar.
 
     Of two halves the one goes on whose probe strays more from its slope, beyond the bar of both.
     """
@@ -550,4 +539,4 @@ def locate(case: Case, gradients: Params) -> Located | None:
         return None
     index = tuple(int(k) for k in np.unravel_index(entries[0], np.shape(case.inputs[name])))
     slope = scan_along(case, {name: unit(case.inputs[name], index)[None]}).slopes.balls[0]
-    return Located(name, index, float(np.asarray(gradients[name])[index]), slope)
+    return name, index, slope

@@ -121,7 +121,6 @@ def _judge(call: BackwardPass, targets: Sequence[Step], write: bool) -> JudgedPa
 
 
 def _is_whole(call: BackwardPass) -> bool:
-    """Whether what is on record gives the values again."""
     given = [(record, record.given[record.root].value) for record, _ in call.roots
              if record.root in record.given]  # fmt: skip
     pairs = ((replay(record, {}, "float"), value) for record, value in given)

@@ -92,15 +92,8 @@ WRONG = {
     "zero, tiny scale": (lambda x: 1e-6 * np.sum(x**2), lambda c, x: 0 * x, (X5,), "path-dropped"),
     "missing transpose": (lambda x, w: x @ w, lambda c, x, w: (c @ w, x.T @ c),
                           (np.eye(3) + X34[:, :3], X34[:, 1:]), "transposed"),
-    "bias not summed": (lambda x, b: x + b, lambda c, x, b: (c, c), (X34, B4),
-        "broadcast-not-summed"),
     "bias summed over the wrong axis": (lambda x, b: x + b, lambda c, x, b: (c, c.sum(1)),
                                         (X34[:, :3], B4[:3]), "summed-over-wrong-axis"),
-    "bias averaged": (lambda x, b: x + b, lambda c, x, b: (c, c.mean(0)), (X34, B4),
-        "broadcast-averaged"),
-    "mean for sum": (np.mean, lambda c, x: c * np.ones(x.shape), (X34,), "sum-for-mean"),
-    "sum for mean": (np.sum, lambda c, x: c * np.ones(x.shape) / x.size, (X34,), "mean-for-sum"),
-    "mask inverted": (lambda x: np.maximum(x, 0), lambda c, x: c * (x < 0), (X34,), "mask-wrong"),
     "mask forgotten": (lambda x: np.maximum(x, 0), lambda c, x: c, (X34,), "chain-factor-dropped"),
     "softmax zero": (softmax, lambda c, x: 0 * x, (X34,), "path-dropped"),
     "softmax sign": (softmax, lambda c, x: -softmax_back(c, x), (X34,), "sign-error"),
@@ -109,11 +102,6 @@ WRONG = {
     "layer norm zero": (layers.layer_norm,
                         lambda c, x, g, b: (0 * x, *layers.layer_norm_back(c, x, g, b)[1:]),
                         (X34, B4, B4), "path-dropped"),
-    "layer norm, variance constant": (
-        layers.layer_norm,
-        lambda c, x, g, b: (c * g / np.sqrt(x.var(-1, keepdims=True) + 1e-5),
-                            *layers.layer_norm_back(c, x, g, b)[1:]),
-        (X34, B4, B4)),
     "permutation not inverted": (lambda x: x[PERM], lambda c, x: c[PERM], (BIG[:6],)),
     "not transposed back": (lambda x: x.T, lambda c, x: c, (X34[:, :3],), "transposed"),
     "flip not flipped": (np.flip, lambda c, x: c, (X5,)),
@@ -122,12 +110,9 @@ WRONG = {
     "ddof mixed up": (lambda x: np.var(x, axis=0),
                       lambda c, x: 2 * c * (x - x.mean(0)) / (len(x) - 1),
                       (X63,)),
-    "ddof, many rows": (lambda x: np.var(x, ddof=1), lambda c, x: 2 * c * (x - x.mean()) / len(x),
-                        (np.random.default_rng(6).normal(size=60),)),
     "log of x + 1e-8": (lambda x: np.log(x + 1e-8), lambda c, x: c / x, (np.abs(X5),)),
     "gelu, the other formula": (STEPS["gelu, exact"][0], layers.gelu_back, (X5,)),
     "one entry of many": (lambda x: np.sum(np.sin(x)), lambda c, x: but_one(c * np.cos(x)), (BIG,)),
-    "1% off": (np.exp, lambda c, x: 1.01 * c * np.exp(x), (X5,)),
     "1e-6 off": (np.exp, lambda c, x: (1 + 1e-6) * c * np.exp(x), (X5,)),
     "sigmoid at x": (lambda x: 1 / (1 + np.exp(-x)), lambda c, x: c * x * (1 - x), (X5,)),
     "tanh without the square": (np.tanh, lambda c, x: c * (1 - np.tanh(x)), (X5,),
@@ -141,8 +126,6 @@ WRONG = {
     "overwritten, not added": (lambda x: x**2 + 3 * x, lambda c, x: 3 * c, (X5,), "path-dropped"),
     "quotient without the square": (lambda x: 1 / x, lambda c, x: -c / x, (X5,),
         "denominator-not-squared"),
-    "arguments swapped": (lambda a, b: a - b, lambda c, a, b: (-c, c), (X5, BIG[:5]),
-        "gradients-swapped"),
     "not a number": (np.tanh, lambda c, x: c * np.nan, (X5,)),
     "none": (np.tanh, lambda c, x: None, (X5,)),
 }  # fmt: skip
@@ -353,7 +336,7 @@ REFUSED = {
         np.tanh, lambda c, x: tanh_back(1, x), X5)),
     "what is not linear": ("not linear", lambda: assert_vjp(
         np.tanh, lambda c, x: tanh_back(np.abs(c), x), X5)),
-    "another value": ("another value", lambda: assert_vjp(drawn, lambda c, x: c, X5)),
+    "another": ("another value", lambda: assert_vjp(lambda x: [*drawn(x)], lambda c, x: c, X5)),
     "changed arguments": ("changes its arguments", lambda: assert_vjp(
         lambda x: np.sin(x, out=x), lambda c, x: c * np.cos(x), X5)),
     "differences by hand": ("quotient", lambda: assert_gradient(np.tanh, 0.3, gradient=0.915137)),
@@ -411,7 +394,6 @@ MISUSED = {
     "a word": lambda: check(np.sin, "three"),
     "a word named": lambda: check(lambda x, w: x, 1.0, "three", wrt=1),
     "complex": lambda: check(np.sin, np.array([1 + 2j])),
-    "a complex number": lambda: check(np.sin, 1 + 2j),
     "a complex value": lambda: check(lambda x: x + 1j, 1.0),
     "no value": lambda: check(lambda x: None, 1.0),
     "not a function": lambda: check(3.0, 1.0),
@@ -524,13 +506,15 @@ def test_a_table_has_a_row_an_argument(capsys):
     rows = [
         (np.sin, lambda c, x: c * np.cos(x), X),
         (np.multiply, lambda c, x, y: (c * y, 2 * c * x), X, V),
+        (np.exp, lambda c, x: (c, c), X),
         (np.exp, None, X),
     ]
     found = check_table(rows, explain=0)
-    assert [result.ok for result in found] == [True, False, True]
+    assert [getattr(each, "ok", None) for each in found] == [True, False, None, True]
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 5
+    assert len(lines) == 6
     assert sum("wrong" in line for line in lines) == 1
+    assert "2 gradients came for 1" in lines[-2]
 
 
 @pytest.mark.parametrize("name", ["eigvalsh", "cholesky"])

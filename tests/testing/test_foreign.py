@@ -41,6 +41,8 @@ def test_a_function_of_tensors(torch):
     bent = function_of(torch, lambda x: x**2, lambda g, x: g * torch.where(x > 0, 2 * x, x))
     with pytest.raises(GradientError, match=r"d/dx\["):
         assert_gradient(bent.apply, torch.tensor(abs(X)), at=[(torch.tensor(X),)])
+    with pytest.raises(TypeError, match="at= is a list"):
+        assert_gradient(bent.apply, torch.tensor(X), at=5)
 
 
 def test_a_module_with_its_parameters(torch):

@@ -143,7 +143,7 @@ class Layer:
 
     def times_back(self, dy):
         self.dw = self.x.T @ dy
-        return dy @ self.w.T
+        return dy @ np.transpose(self.w)
 
 
 def test_a_layer_with_its_weights():
@@ -155,6 +155,9 @@ def test_a_layer_with_its_weights():
     deep = lambda x: 1 * far[0][0][0][0][0][0].times(x)
     assert set(assert_vjp(deep, it.times_back, X, params=it.w, grads=dw).case.wrt) == {"x", "w"}
     assert assert_vjp(it.times, it.times_back, X, params=["w"], grads=["dw"])
+    it.w = W.tolist()  # rows of numbers, handed out one by one
+    assert assert_vjp(it.times, it.times_back, X, params=lambda: iter([it.w]), grads=dw)
+    assert it.w == W.tolist()
     inside = lambda: [{"x": np.zeros(2), **it.grads}]  # as a net has those of its layers
     assert assert_vjp(it.forward, it.backward, X, params=[it.params], grads=inside)
     assert assert_vjp(it.forward, it.backward, X)
