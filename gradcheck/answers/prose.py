@@ -18,7 +18,7 @@ NT = "n'?t"
 DENIED = re.compile(
     r"\b(?:not|never|nicht|keine?|pas|non?|cannot|wrong|incorrect|false|falsch|faux|falso"
     rf"|(?:is|was|are|ai){NT}|(?:do|does|did|ca|could|wo|would|should){NT} (?:\w+ )?"
-    "(?:think|believe|be|equal|say|agree|suppose|get|give)) "
+    "(?:think|believe|be|equal|say|agree|suppose|get|give)) |[不错误非没]|ない|아니"
 )
 HARMLESS = re.compile(
     rf"\b(?:not|nicht|keine?|pas|non?|cannot|\w+{NT}) (?:\w+ ){{0,2}}(?:simplif|expand|reduc|factor"
@@ -164,7 +164,7 @@ class Prose:
         known = self.words.meaning(text) if lower in STOP else self.words.meant(text)
         if known or not (lower in STOP or text.isalpha() or lower.endswith("n't")):
             return "d" if text in self.words.names else "k"
-        if text in STOP:
+        if text in STOP or text[0] > "\u3000":
             product = text[1:] and self.words.names.issuperset(text)  # of inputs o and f
             return "k" if product and self.reading.doubt(token.start, usual=False) else "S"
         if lower not in STOP and segment(self.words, text, opens=False):

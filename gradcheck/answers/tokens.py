@@ -55,8 +55,8 @@ SAME = (
     | dict.fromkeys("⇒⟹➔→⟶∴", "=>")
     | dict.fromkeys("“”„«»", '"')
     | dict.fromkeys("⎧⎨⎩⎪", "")
-    | {"∎": "", "\u2061": "", "\u2063": ",", "\u2064": "+"}
-    | {"≔": "=", "≡": "=", "➕": "+", "∶": ":", "‘": "'", "ᐟ": "/", "⊤": "T"}
+    | {"∎": "", "\u2061": "", "\u2063": ",", "\u2064": "+", "。": ".", "、": ","}
+    | {"≔": "=", "≡": "=", "➕": "+", "∶": ":", "‘": "'", "ᐟ": "/", "⊤": "T", "″": "''"}
     | {"≤": "<=", "≥": ">=", "≠": "!=", "…": "...", "\u2062": "*", "\t": " ", "\r": " "}
 )
 PLAIN = frozenset("√∛°≈‖⟨⟩∂∇∑∈ℝ∞⊗") | frozenset(GREEK)
@@ -146,7 +146,7 @@ def _replace_character(char: str, notes: list[str], typed: str, at: int) -> str:
         name = unicodedata.name(char, "a control character")
         cure = ADVICE.get(char) or ("leave it out" if char.isascii() else "write it in plain ASCII")
         raise make_fault(typed, at, f"U+{ord(char):04X} ({name.lower()}) is not read here", cure)
-    if plain[0:1] == "(" and typed[at - 1 : at].isdigit():
+    if plain[0:1] == "(" != plain and typed[at - 1 : at].isdigit():
         raise make_fault(typed, at, "a mixed number", "write 2 + 1/2, or 2.5")
     return f"^{{{plain}}}" if char in ABOVE else plain
 
@@ -208,11 +208,13 @@ ACCENTED = (
     r"|\{\s*(?:\\?[A-Za-z]+|\\[a-z]+\s*\{\s*[A-Za-z]+\s*\})\s*\})"
 )
 COLUMNS = r"(?:\{[lcr| ]+\})?"
+EASTERN = "\u3005-\ud7ff"  # no blank parts their words from a formula
 TOKEN = re.compile(
     r"(?P<blank>[ ]+)|(?P<number>(?:\d+(?:\.(?![*/^.])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<word>w\.r\.t\.|d\.p\.|s\.f\.|[a-z]{2,6}n't(?!\w)"
-    r"|[^\W\d_][^\WΣ]*(?:(?<=_)\{\\?\w+\})?|_\w+|_\{\w+\})"
+    rf"|[{EASTERN}]+|[^\W\d_][^\WΣ{EASTERN}]*(?:(?<=_)\{{\\?\w+\}})?|_\w+|_\{{\w+\}})"
     r"|(?P<string>(?<=einsum\()\s?(['\"])[A-Za-z, ]{1,60}(?:->[A-Za-z ]{0,12})?\5)"
+    r'|(?P<primes>(?<=[A-Za-z])"(?=\(|\s*=))'
     r"|(?P<op>\.[*/^]|\*\*|<=|>=|==|!=|:=|=>|->|//|\.\.\.|\$\$?|[^\\\n])"
     r"|(?P<line>\n|(?:\\\\(?:\[\d+[a-z]{2}\])?|\\newline\b)[ ]*\n?)"
     r"|(?P<left>\\(?:left|[bB]igg?l)\s*\|)|(?P<right>\\(?:right|[bB]igg?r)\s*\|)"
@@ -234,6 +236,7 @@ DECIMALS = re.compile(r"\d+\.?\d*|\.\d+")
 UNSEEN = frozenset(["blank", "gap", "frame"])
 OPS = {"**": "^", ".*": "⊙", "./": "/", ".^": "^", "->": "=>", ":=": "="}
 SET = {"line": "\n", "left": "|(", "right": "|)", "cases": "⦃", "rows": "⟦", "end": "⟧"}
+SET["primes"] = "''"  # f"(x)
 COMMANDS = {
     **{sign: sign for sign in "*^+-/=<>_$&#%"},
     **dict.fromkeys("()[]", "$"),

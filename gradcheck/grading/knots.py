@@ -138,11 +138,12 @@ def describe_unseen(ready: Readings, spots: Sequence[Spot]) -> str:
             seen = {side for spot in spots for side in _find_sides([line], spot).items()}
             if any((knot, -side) not in seen for knot, side in seen):
                 return line.text
+    met = (p for node in _list_asking(ready) for p, _, exact in _fold(node) if exact is None)
     nodes = [node for tree in ready.trees for node in ast.walk(tree)]
     tiny = (node for tree in ready.trees for node, v, _ in _fold(tree) if 0 < abs(v) < TINY)
     bent = filter(_is_knotted, nodes)
     far = (piece for node in bent for piece, v, _ in _fold(node) if abs(v) >= LARGEST)
-    return next((echo(node) for node in chain(tiny, far)), "")
+    return next((echo(node) for node in chain(met, tiny, far)), "")
 
 
 def _move_all(key: Key, number: Fraction, *, turned: bool = False) -> Point:
@@ -182,9 +183,7 @@ def find_distant_spots(key: Key, ready: Readings) -> Iterator[Spot]:
 
 def _touch(key: Key, ready: Readings) -> Iterator[Spot]:
     """Where two things that an answer asks to be equal may be."""
-    lines = (each for each in ready.lines if any(s.name in ASKING for s in each.steps.values()))
-    trees = (*ready.trees, *(line.tree for line in lines))
-    asking = [node for tree in trees for node in ast.walk(tree) if _asks_for_equals(node)]
+    asking = _list_asking(ready)
     numbers = {Fraction(0), Fraction(1), *_fold_typed(asking)} if asking else set()
     for number in islice(sorted(numbers), MOST):
         yield from (Spot(key.problem, _move_all(key, sign * number)) for sign in (1, -1))
@@ -208,14 +207,19 @@ def _fold_typed(nodes: Iterable[ast.AST]) -> list[Fraction]:
     return sorted({abs(Fraction(middle(v)) if exact is None else exact) for v, exact in near})
 
 
-def _asks_for_equals(node: ast.AST) -> bool:
-    """Whether two things are, or whether one is 0."""
+def _list_asking(ready: Readings) -> list[ast.AST]:
+    """Where an answer asks whether two things are equal, or whether one is 0."""
+    lines = (each for each in ready.lines if any(s.name in ASKING for s in each.steps.values()))
+    trees = (*ready.trees, *(line.tree for line in lines))
+    return [asked for tree in trees for node in ast.walk(tree) for asked in _find_asked(node)]
+
+
+def _find_asked(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.Compare(ops=[ast.Eq() | ast.NotEq()]):
-            return True
+            yield node
         case ast.Call(ast.Name(name), [condition, *_]) if name == CHOICE:
-            return not isinstance(condition, ast.Compare)
-    return False
+            yield from [] if isinstance(condition, ast.Compare) else [condition]
 
 
 def _is_knotted(node: ast.AST) -> bool:
