@@ -7,7 +7,8 @@ import math
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Self
 
 import numpy as np
@@ -149,6 +150,49 @@ def explain_index(error: IndexError, ndim: int) -> str:
     if text.startswith("too many indices"):
         return f"too many indices for tensor of dimension {ndim}"
     return text.replace("for axis", "for dimension")
+
+
+def _double(kind: type[Exception]) -> type[Exception]:
+    """An error of PyTorch's kind that is NumPy's ValueError too, and is told as the former."""
+    plain = lambda error: (kind, error.args)  # as what is sent to another process
+    return type(kind.__name__, (kind, ValueError), {"__module__": "builtins", "__reduce__": plain})
+
+
+ShapeError, AxisError = map(_double, (RuntimeError, IndexError))
+
+
+def explain_shapes(row: Op, values: Sequence[Value], params: Params, error: Exception) -> Exception:
+    """PyTorch's words where NumPy refuses shapes or an axis; any other error as it is."""
+    if isinstance(error, np.exceptions.AxisError) and (end := error.ndim):
+        bounds = f"expected to be in range of [{-end}, {end - 1}], but got {error.axis}"
+        return AxisError(f"Dimension out of range ({bounds})")
+    if type(error) is not ValueError:
+        return error
+    said, (first, *others) = str(error), [np.shape(v) for v in values]
+    sizes = " and ".join("x".join(map(str, shape)) for shape in (first, *others))
+    if row.name == "matmul":
+        said = f"mat1 and mat2 shapes cannot be multiplied ({sizes})"
+    elif row.name == "reshape":
+        asked = np.ravel(params["shape"]).tolist()
+        said = f"shape '{asked}' is invalid for input of size {math.prod(first)}"
+    elif row.name == "stack" and (odd := [k for k, s in enumerate(others) if s != first]):
+        said = f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
+        said += f"and {list(others[odd[0]])} at entry {odd[0] + 1}"
+    elif row.name == "concatenate" and first and {*map(len, others)} == {len(first)}:
+        along = params.get("axis", 0) % len(first)
+        rest = [axis for axis in range(len(first)) if axis != along]
+        off = ((k, first[a], s[a]) for k, s in enumerate(others, 1) for a in rest)
+        k, due, came = next((each for each in off if each[1] != each[2]), (0, 0, 0))
+        said = f"Sizes of tensors must match except in dimension {along}. Expected size {due} "
+        said += f"but got size {came} for tensor number {k} in the list."
+    elif "broadcast together with shapes" in said:
+        for a, b in combinations([first, *others], 2):
+            for k in range(1, min(len(a), len(b)) + 1):
+                if a[-k] != b[-k] and 1 not in (a[-k], b[-k]):
+                    said = f"The size of tensor a ({a[-k]}) must match the size of tensor b "
+                    said += f"({b[-k]}) at non-singleton dimension {max(len(a), len(b)) - k}"
+                    return ShapeError(said)
+    return ShapeError(said)
 
 
 def explain_data(data: Value, value: Value) -> Exception:

@@ -328,16 +328,6 @@ def _hold_linear(in_features: int, out_features: int, bias: Value, weight: Value
     return held | {"bias": ((out_features,), draw) if biased else None}
 
 
-def _feed_linear(layer: Layer, x: Value) -> tuple[Value, ...]:
-    *rows, width = np.shape(unwrap(x))
-    if width != layer.in_features:
-        raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({math.prod(rows)}x{width} and "
-            f"{layer.in_features}x{layer.out_features})"
-        )
-    return (x,)
-
-
 def _hold_kernels(axes: int, kernel_size: Value, bias: bool, **sizes: Value) -> Held:
     channels, inside = sizes["out_channels"], sizes["in_channels"] // sizes["groups"]
     shape = (channels, inside, *_repeat(kernel_size, axes))
@@ -395,7 +385,7 @@ def _feed_cell(layer: Layer, x: Value, state: Value = None) -> tuple[Value, ...]
 
 holding = partial(enter, LAYERS)
 holding(
-    "Linear", "linear", holds=_hold_linear, feed=_feed_linear, draws=True, passes="weight bias",
+    "Linear", "linear", holds=_hold_linear, draws=True, passes="weight bias",
     printed="in_features={in_features}, out_features={out_features}, bias={bias}",
     in_features=..., out_features=..., bias=True, weight=None,
 )  # fmt: skip

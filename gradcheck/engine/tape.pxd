@@ -21,6 +21,7 @@ cdef class Leaf:
 cdef class Memory:
     cdef public long long version
     cdef public str writer
+    cdef public Memory source
 
 cdef class State:
     cdef object __weakref__

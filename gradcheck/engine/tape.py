@@ -118,10 +118,14 @@ def find_outer(step: Step) -> tuple[Step, int]:
 
 
 class Memory:
-    """What tensors look at together: how often it was written, and the last recorded writer."""
+    """What tensors look at together: how often it was written, and the last recorded writer.
+
+    `.data` counts for itself, so that no saved value hears of it; `source` is what it looks at.
+    """
 
     version: int
     writer: str
+    source: "Memory | None"
 
 
 class State:
@@ -158,6 +162,12 @@ class State:
     def _memory(self) -> Memory:
         return find_memory(self)
 
+    @property
+    def _place(self) -> Memory:
+        """What tells memory from memory, through `.data` too."""
+        memory = find_memory(self)
+        return memory if memory.source is None else memory.source
+
     def _step(self) -> Step:
         return step_of(self)
 
@@ -180,7 +190,7 @@ def wrap(kind: type[Value], value: Value, tracked: bool, node: Node | None) -> V
 def find_memory(t: State) -> Memory:
     if t._writes is None:
         memory: Memory = Memory.__new__(Memory)
-        memory.version, memory.writer = 0, ""
+        memory.version, memory.writer, memory.source = 0, "", None
         t._writes = memory
     return t._writes
 

@@ -117,12 +117,14 @@ def apply_to_any(row: Op, operands: tuple[Value, ...], params: Params) -> "Tenso
     for t in operands:
         if type(t) is Tensor and t._view is not None:
             t._view.settle(t)
-    moving = row in writing.MOVING and len(operands) == 1 and type(operands[0]) is Tensor
-    if moving:
-        y = writing.forward(row, operands[0], params)
     values = [t._value if type(t) is Tensor else as_numpy(t) for t in operands]
-    if not moving:
-        y = row.forward(*values, **params)
+    try:
+        if row in writing.MOVING and len(operands) == 1 and type(operands[0]) is Tensor:
+            y = writing.forward(row, operands[0], params)
+        else:
+            y = row.forward(*values, **params)
+    except ValueError as error:
+        raise advice.explain_shapes(row, values, params, error) from None
     if MODE.disturb is not None:
         y = MODE.disturb(row, y)
     out = Tensor(widen(row.forward, tuple(values), params, y))
@@ -167,10 +169,14 @@ def _make_quick(row: Op) -> Callable[..., "Tensor"]:
             forward = swift
         if alone and left is None:
             raise TypeError(f"{row.name} takes a Tensor, not {type(a).__name__}")
-        if params:
-            y = forward(u, **params) if alone else forward(u, v, **params)
-        else:
-            y = forward(u) if alone else forward(u, v)
+        try:
+            if params:
+                y = forward(u, **params) if alone else forward(u, v, **params)
+            else:
+                y = forward(u) if alone else forward(u, v)
+        except ValueError as error:
+            values = (u,) if alone else (u, v)
+            raise advice.explain_shapes(row, values, params, error) from None
         if type(y) is not float64 and not native.of_type(y, FLOAT):
             y = widen(forward, (u,) if alone else (u, v), params, y)
         if may_look and type(y) is ndarray and (y is u or y is v or y.base is not None):
@@ -255,8 +261,10 @@ LIKE: set[Routine] = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
 # -- methods of the table of ops ------------------------------------------------------------------
 
 PLAIN = (np.argmax, np.argmin, np.argsort, np.any, np.all)
-CASTS = {"double": np.float64, "float": np.float32, "half": np.float16, "long": np.int64,
-         "int": np.int32, "bool": np.bool_}  # fmt: skip
+CASTS = {
+    "double": np.float64, "float": np.float32, "half": np.float16, "long": np.int64,
+    "int": np.int32, "short": np.int16, "char": np.int8, "byte": np.uint8, "bool": np.bool_,
+}  # fmt: skip
 _cast = lambda x, dtype: x.astype(dtype)
 CAST = Op(
     name="cast", forward=_cast, function=_cast, rounds=False,
@@ -350,7 +358,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     __setitem__ = writing.set_item
     zero_, fill_, copy_ = writing.zero_, writing.fill_, writing.copy_
     add_, sub_, polygamma_ = writing.add_, writing.sub_, writing.nth_
-    data = property(lambda self: self.detach(), writing.assign)
+    data = property(writing.expose, writing.assign)
     to = astype = to
     retain_grad, register_hook = retain, register
     retains_grad = property(retains)
@@ -430,6 +438,8 @@ class Tensor(State, Methods):  # type: ignore[misc]
         if function in LIKE:  # a buffer; the number that fills must not lose its gradient
             made = function(unwrap(args[0]), *args[1:], **kwargs)
             return Tensor(made) if made.dtype.kind == "f" else made
+        if function is np.where and len(args) == 1:
+            function = np.nonzero
         if function in BARE:
             return function(*map(unwrap, args), **kwargs)
         if function in BY_COMPOUND:

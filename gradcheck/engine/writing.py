@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcheck.engine import advice
 from gradcheck.engine.backward import move_keeper
-from gradcheck.engine.recording import MODE, Recording
+from gradcheck.engine.recording import MODE
 from gradcheck.engine.tape import (
     MOVES,
     Node,
@@ -321,10 +321,25 @@ NTH = TABLE["polygamma"]
 nth_: Routine = lambda t, n: write(t, NTH, (), NTH.normal((n, t), {})[1])
 
 
+def expose(t: Value) -> Value:
+    """`t.data`: the same memory, of whose writes the tape hears nothing."""
+    twin = t.detach()
+    twin._writes = None
+    twin._memory.source = t._place
+    return twin
+
+
 def assign(t: Value, source: Value) -> None:
-    """`t.data = source`: other numbers of the same shape, of which the tape hears nothing."""
-    came = np.shape(unwrap(source))
-    if t.shape != came:
-        raise RuntimeError(f"`.data` of shape {t.shape} cannot become {came}: make a new tensor")
-    with Recording(False):
-        copy_(t, source)
+    """`t.data = source`: from here on the memory of another; who looked at the old one still does.
+
+    Raises TypeError, in PyTorch's words, for what is no tensor.
+    """
+    if not isinstance(source, State):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(source).__name__}")
+    by_ledger("write", t, partial(_move_to, t, source))
+
+
+def _move_to(t: Value, source: Value) -> None:
+    t._settle()
+    source._share()
+    t._value, t._view = source._value.astype(t.dtype, copy=False), None

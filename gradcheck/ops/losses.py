@@ -98,7 +98,8 @@ def _arrange_alike(
     weight, reduction = _read_words(weight, reduction, size_average, reduce)
     if np.ndim(a) and np.ndim(b) and np.shape(a) != np.shape(b):
         raise ValueError(
-            f"Target size ({np.shape(b)}) must be the same as input size ({np.shape(a)})"
+            f"Target size (torch.Size({list(np.shape(b))})) must be the same as input size "
+            f"(torch.Size({list(np.shape(a))}))"
         )
     weights = {"weight": weight, "pos_weight": pos_weight}
     given = {k: _refuse_tracked(v) for k, v in weights.items() if v is not None}

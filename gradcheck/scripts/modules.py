@@ -13,7 +13,7 @@ from gradcheck.engine.backward import Removable
 from gradcheck.engine.factories import GENERATOR
 from gradcheck.engine.layers import LAYERS, Dropout, Held, Layer, Module, ModuleList, enter
 from gradcheck.engine.optimizers import Adam, Optimizer
-from gradcheck.engine.tensor import Tensor
+from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.nn import Parameter
 from gradcheck.ops import TABLE, everything
 from gradcheck.values import Params, Value
@@ -107,18 +107,23 @@ def _share(row: str, x: Value, dim: int | None = None, **silent: Value) -> Value
     return TABLE[row](x, axis=int(x.ndim not in (0, 1, 3)) if dim is None else dim)
 
 
-FUNCTIONAL: dict[str, Value] = {"dropout": draw_dropout}
+def expect_shares(p: Value) -> Value:
+    """A probability, as binary cross entropy takes it; RuntimeError, in PyTorch's words."""
+    if np.any((unwrap(p) < 0) | (unwrap(p) > 1)):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    return p
+
+
+FUNCTIONAL: dict[str, Value] = {
+    "binary_cross_entropy": lambda p, *rest, **how: TABLE["binary_cross_entropy"](
+        expect_shares(p), *rest, **how
+    ),
+    "dropout": draw_dropout,
+}
 for name, row in {"Softmax": "softmax", "LogSoftmax": "log_softmax"}.items():
     FUNCTIONAL[row] = partial(_share, row)
     made = enter(NN, name, row, dim=None)  # type: ignore[arg-type]
     made.forward = lambda self, x: _share(self.row, x, self.dim)  # type: ignore[method-assign,misc]
-
-
-class Uninitialized:
-    """A parameter of a lazy layer that has not seen its input."""
-
-    def __repr__(self) -> str:
-        return "<UninitializedParameter>"
 
 
 class Lazy(Module):
@@ -126,7 +131,7 @@ class Lazy(Module):
 
     kind: ClassVar[Value]
     axis: ClassVar[int]
-    weight = bias = Uninitialized()
+    weight = bias = "<UninitializedParameter>"
 
     def __init__(self, *args: Value, **named: Value) -> None:
         vars(self)["given"] = args, named
@@ -223,6 +228,13 @@ def _register_buffer(self: Module, name: str, value: Value, persistent: bool = T
     self._buffers = (*self._buffers, *([name] * persistent))
 
 
+def _list_inside(
+    self: Module, kind: type[Value], buffers: bool = False
+) -> Iterator[tuple[str, Value]]:
+    held = self._walk("", {id(self)}, buffers=buffers)
+    return ((p, v) for p, v in held if isinstance(v, kind) and not (buffers and v._parameter))
+
+
 def _call(self: Module, *args: Value, **named: Value) -> Value:
     """What `forward` gives; hooks are called with the module, what comes and what goes."""
     for hook in vars(self).get("_forward_pre_hooks", ()):
@@ -259,6 +271,10 @@ METHODS: Params = {
     ),
     **dict.fromkeys(("add_module", "register_parameter"), partialmethod(setattr)),
     "register_buffer": _register_buffer,
+    "named_children": lambda self: iter(self._modules.items()),
+    "named_modules": lambda self: iter([("", self), *_list_inside(self, Module)]),
+    "named_buffers": partialmethod(_list_inside, Tensor, buffers=True),
+    "buffers": lambda self: (b for _, b in self.named_buffers()),
     "__call__": _call,
     "apply": _apply,
     "register_forward_hook": partialmethod(_register_hook, "forward"),

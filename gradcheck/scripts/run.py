@@ -26,7 +26,7 @@ from types import CodeType, ModuleType
 import numpy as np
 
 from gradcheck.engine.function import Context
-from gradcheck.engine.layers import Layer, Module
+from gradcheck.engine.layers import STATELESS, Layer, Module
 from gradcheck.engine.optimizers import Optimizer
 from gradcheck.engine.recording import watching
 from gradcheck.engine.tape import Leaf, Step, list_reachable
@@ -79,6 +79,7 @@ METHODS: tuple[tuple[type, Params], ...] = (
     (Tensor, tensors.METHODS),
     (Module, modules.METHODS),
     (Layer, {"__init__": tensors.spell_as_pytorch(Layer.__init__)}),
+    (STATELESS["BCELoss"], {"feed": lambda self, layer, p, t: (modules.expect_shares(p), t)}),
     (Optimizer, modules.OPTIMIZERS),
     (Context, {"saved_variables": Context.saved_tensors}),
 )
@@ -90,6 +91,14 @@ INSTEAD: Mapping[str, str] = {
         "`y.register_hook(print)` shows what comes back to the value `y` of a layer",
     ),
     "resize_as_": "write `zeros_like(x)`",
+    **dict.fromkeys(("resize", "resize_"), "write `reshape`"),
+    **dict.fromkeys(
+        ("rnn", "pad_sequence", "pack_padded_sequence", "pad_packed_sequence"),
+        "`cat` zeros behind the shorter ones, and choose with `where` what counts",
+    ),
+    "AdaptiveAvgPool2d": "write `x.mean((2, 3), keepdim=True)` for one entry a channel",
+    "PReLU": "write `where(x > 0, x, a * x)` with a `Parameter` a",
+    "ConvTranspose2d": "write `repeat_interleave` along both axes, then `Conv2d`",
     "distributions": "write the log-density as a formula; `randn`, `rand`, `multinomial` draw",
     **dict.fromkeys(
         ("Transformer", "TransformerEncoder", "TransformerEncoderLayer", "MultiheadAttention"),

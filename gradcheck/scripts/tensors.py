@@ -147,15 +147,15 @@ def draw_bernoulli(p: Value, generator: Value = None) -> Tensor:
 # -- functions, most of them methods too -----------------------------------------------------------
 
 
-def save(value: Value, file: Value, **named: Value) -> None:
+def save(obj: Value, f: Value, **named: Value) -> None:
     """`torch.save(net.state_dict(), file)`: pickled."""
-    with nullcontext(file) if hasattr(file, "write") else open(file, "wb") as out:
-        pickle.dump(value, out)
+    with nullcontext(f) if hasattr(f, "write") else open(f, "wb") as out:
+        pickle.dump(obj, out)
 
 
-def load(file: Value, **named: Value) -> Value:
+def load(f: Value, **named: Value) -> Value:
     """`torch.load(file)`, of what the script itself saved."""
-    with nullcontext(file) if hasattr(file, "read") else open(file, "rb") as source:
+    with nullcontext(f) if hasattr(f, "read") else open(f, "rb") as source:
         return pickle.load(source)
 
 

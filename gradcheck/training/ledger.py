@@ -189,10 +189,10 @@ class GradLedger:
 
     def enter(self, t: Tensor) -> Holder:
         """The holder of a tensor; writes to its memory, through `.data` too, are known by it."""
-        found = self.by_memory.get(id(t._memory))
+        found = self.by_memory.get(id(t._place))
         if found is None or found.tensor is not t:
             self.spend(1 + len(self.holders) // 20)  # a clearing looks at each
-            found = self.by_memory[id(t._memory)] = Holder(t, len(self.holders))
+            found = self.by_memory[id(t._place)] = Holder(t, len(self.holders))
             self.holders.append(found)
         return found
 
@@ -253,7 +253,7 @@ class GradLedger:
 
     def keep(self, t: Numbers, g: Numbers, do: Do) -> None:
         """A gradient passes a value that keeps it, while the engine is still on its way."""
-        known = id(t._memory) in self.by_memory
+        known = id(t._place) in self.by_memory
         self.keeping += not known
         if known or self.keeping <= MOST_KEPT:
             holder = self.enter(t)
@@ -271,7 +271,7 @@ class GradLedger:
         """`t.zero_()`: of a `.grad` a clearing, of anything else a write."""
         for holder in self.holders:
             grad = holder.tensor._grad
-            if grad is not None and grad._memory is t._memory:
+            if grad is not None and grad._place is t._place:
                 self._clear(holder, np.zeros(holder.tensor.shape), do)
                 return
         self.write(t, do)
@@ -280,7 +280,7 @@ class GradLedger:
         """A write in place: of a leaf, or through its memory (`.data`), a step."""
         self.spend(1)
         own = t._tracked and t._node is None
-        holder = self.enter(t) if own else self.by_memory.get(id(t._memory))
+        holder = self.enter(t) if own else self.by_memory.get(id(t._place))
         if holder is None or not holder.tensor._tracked or holder.tensor._node is not None:
             do()
             return
