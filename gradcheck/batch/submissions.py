@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
+from html import unescape
 from html.parser import HTMLParser
 from itertools import chain, islice
 from pathlib import Path, PurePath, PurePosixPath
@@ -22,13 +23,13 @@ from gradcheck.batch.ledger import NAME
 from gradcheck.batch.roster import NoName, Roster, normalize_name
 from gradcheck.documents import STDIN, WrittenFloat, read_yaml
 from gradcheck.documents.document import BYTES
-from gradcheck.documents.table import COLUMNS, TABLE, WINDOWS, decode, read_table
+from gradcheck.documents.table import COLUMNS, TABLE, WINDOWS, decode, is_bomb, read_table
 from gradcheck.errors import Complaint, GradcheckError, TextError
 from gradcheck.report.figures import escape_controls
 
-NOTEBOOK_BYTES = 20_000_000  # the pictures of the other cells count
+NOTEBOOK_BYTES, PAGE_BYTES = 20_000_000, 4_000_000  # the pictures of other cells count
 MOST = 1_000  # answers in one file
-TAG = re.compile(r"\s*(?:#\|?\s*gradcheck:|%%gradcheck\b)\s*(\S.*?)[ \t]*(?:\r?\n|\Z)")
+TAG = re.compile(r"\s*(?:#\|?\s*gradcheck:|%%gradcheck\b)\s*(\S.*)")
 TIMES = frozenset(
     {"time", "timestamp", "completion time", "submitted", "submitted at", "zeitstempel"}
     | {"horodateur", "marca temporal", "informazioni cronologiche"}
@@ -57,9 +58,7 @@ DOCUMENTS = (".yaml", ".yml", ".json")
 ENDINGS = (*DOCUMENTS, ".ipynb", ".csv", ".xlsx", ".zip")
 MEMBERS = 200_000  # files in one archive: a course of 100,000 with two files each
 EXPANDED = 4_000_000_000  # bytes of all of them
-RATIO = 200  # of a member of some size; deflate reaches 1000 on zeros, texts about 10
-SMALL = 1_000_000  # bytes: a member below is harmless at any ratio
-BROKEN = (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
+BROKEN = (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, RuntimeError)
 PIECE = 1 << 16  # bytes read at once
 WRITTEN = {"grades.csv", "grades.xlsx", "canvas.csv", "moodle.csv", "codes.csv", "gradescope"}
 WRITTEN |= {"filled.csv", "filled.xlsx"}
@@ -272,7 +271,7 @@ def _read_typed(text: str, asked: Collection[str]) -> Iterator[tuple[str, Any]]:
     """What lines `problem: answer` of a page answer; a line of its own continues what is above."""
     typed, found, inside, deep = _Typed(), [("", list[str]())], "", 0
     typed.feed(text)
-    typed.close()
+    typed.handle_data(unescape(typed.rawdata))  # no `close`: it looks for an end from every `<`
     for line in map(str.strip, "".join(typed.pieces).splitlines()):
         said = line
         if not deep > 0 and (head := HEAD.match(line)):
@@ -299,7 +298,8 @@ def _read_typed(text: str, asked: Collection[str]) -> Iterator[tuple[str, Any]]:
 
 def _read_cells(file: File, asked: Collection[str]) -> list[tuple[str, Any]]:
     """What a notebook or a typed page answers: a problem (and part), and what; None if empty."""
-    text = decode(_read_content(file, NOTEBOOK_BYTES, " - clear its outputs"), file.name)
+    most = NOTEBOOK_BYTES if file.ending == ".ipynb" else PAGE_BYTES
+    text = decode(_read_content(file, most, " - clear its outputs"), file.name)
     if file.ending == ".ipynb":
         found, cure = _read_tagged(text), "an answer's cell begins `#| gradcheck: PROBLEM`"
     else:
@@ -312,9 +312,8 @@ def _read_cells(file: File, asked: Collection[str]) -> list[tuple[str, Any]]:
 
 
 def _read_tagged(text: str) -> Iterator[tuple[str, str | None]]:
-    """The rest of each tagged cell."""
     try:
-        value: Any = json.loads(text)
+        value: Any = json.loads(text, parse_int=str)  # no number is read, however long
     except (json.JSONDecodeError, RecursionError) as error:
         raise GradcheckError(f"not readable as a notebook: {error}") from None
     cells = value.get("cells") if isinstance(value, dict) else None
@@ -326,7 +325,7 @@ def _read_tagged(text: str) -> Iterator[tuple[str, str | None]]:
             source = "".join(line for line in source if isinstance(line, str))
         if isinstance(source, str) and (tag := TAG.match(source)):
             typed = HALVES.sub("\ufffd", source[tag.end() :].strip())
-            yield tag[1], typed or None
+            yield tag[1].rstrip(), typed or None
 
 
 # -- tables ---------------------------------------------------------------------------------------
@@ -388,7 +387,6 @@ def _read_rows(file: File, mapping: Mapped) -> Iterator[Read]:
 
 
 def _read_columns(file: File, headers: list[str], mapping: Mapped) -> dict[int, str]:
-    """What columns answer; TextError if none names the student."""
     if mapping.student not in headers:
         came = ", ".join(f"`{header}`" for header in headers[:8]) or "nothing"
         named = [(word, h) for h in headers for word in h.lower().replace("-", "").split()]
@@ -485,7 +483,6 @@ def list_names(names: Sequence[str], most: int = NAMED, between: str = ", ") -> 
 
 
 def _list_below(root: Path, others: list[str]) -> Iterator[File | Notice]:
-    """What lies in a directory, sorted by name; links are not followed out of it."""
     failed: list[OSError] = []
     found: list[Path] = []
     for folder, inner, names in os.walk(root, onerror=failed.append):
@@ -504,7 +501,6 @@ def _list_below(root: Path, others: list[str]) -> Iterator[File | Notice]:
 
 
 def _open_path(path: Path, below: str, others: list[str]) -> Iterator[File | Notice]:
-    """A file, the members of an archive, or one document from standard input."""
     if path == STDIN:
         text = sys.stdin.buffer.read()
         yield File("-", "standard-input.yaml", lambda: io.BytesIO(text))
@@ -530,12 +526,10 @@ def _list_members(path: Path, others: list[str]) -> Iterator[File | Notice]:
         with zipfile.ZipFile(path) as archive:
             names = ((PurePosixPath(i.filename), i) for i in archive.infolist() if not i.is_dir())
             wanted = [info for name, info in names if _is_wanted(name, others)]
-            size = sum(info.file_size for info in wanted)
-            limits = (
+            for found, what, most in (
                 (len(wanted), "files in one archive", MEMBERS),
-                (size, "bytes when unpacked", EXPANDED),
-            )
-            for found, what, most in limits:
+                (sum(info.file_size for info in wanted), "bytes when unpacked", EXPANDED),
+            ):
                 if found > most:
                     words = f"{found:,} {what}, at most {most:,} are read"
                     yield Notice(f"{path}: {words} - split it")
@@ -555,8 +549,7 @@ def _open_member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) ->
         or info.filename.startswith(("/", "\\")),
         "a link is not followed - pack the file itself": stat.S_ISLNK(info.external_attr >> 16),
         "it is encrypted - unpack it with its password first": info.flag_bits & 1,
-        f"grows {times:,}-fold when unpacked - it is not read": info.file_size > SMALL
-        and times >= RATIO,
+        f"grows {times:,}-fold when unpacked - it is not read": is_bomb(info),
         "an archive in an archive - unpack it first": inside.suffix.lower() == ".zip",
     }
     if why := next((words for words, true in refused.items() if true), ""):

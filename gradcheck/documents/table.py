@@ -7,7 +7,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
@@ -28,6 +28,8 @@ QUOTED = re.compile('"[^"]*"')
 COLUMNS = 2_000
 TABLE = 200_000_000  # bytes that callers read: a hundred thousand rows of twenty long answers
 WORKBOOK, UNPACKED = 50_000_000, 1_000_000_000  # bytes of a workbook, and of what is packed in it
+RATIO = 200  # of a packed file of some size; deflate reaches 1000 on zeros, texts about 10
+SMALL = 1_000_000  # bytes: a packed file below is harmless at any ratio
 END = "\0"  # a last row: no other has it
 
 Row = tuple[int, list[str]]  # the line where it ends, and its cells
@@ -104,7 +106,6 @@ def _read_text(text: str, name: str, delimiter: str) -> Iterator[Row]:
 
 
 def _read_workbook(content: bytes, name: str) -> Table:
-    """The rows of the first sheet, as somebody sees them there."""
     books = [open_workbook(content, name, readonly=True, values=each) for each in (True, False)]
     with _refuse_faults(name):
         rest = books[0].worksheets[1:]
@@ -125,7 +126,10 @@ def _write_rows(both: Iterator[tuple[Sequence[Any], ...]], name: str) -> Iterato
         for number, (values, formulas) in enumerate(both, 1):
             pairs = zip(values, (getattr(each, "text", each) for each in formulas), strict=True)
             shown = (f if v is None or str(v).startswith("#") else v for v, f in pairs)
-            yield number, list(map(write_cell, shown))
+            row = list(map(write_cell, shown))
+            if any(len(cell) > csv.field_size_limit() for cell in row):
+                raise ValueError("a cell is longer than any of Excel's")
+            yield number, row
 
 
 def open_workbook(
@@ -140,8 +144,9 @@ def open_workbook(
     with _refuse_faults(name), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and validations that are not kept
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            size = sum(info.file_size for info in archive.infolist())
-        if len(content) > WORKBOOK or size > UNPACKED:
+            packed = archive.infolist()
+        size = sum(info.file_size for info in packed)
+        if len(content) > WORKBOOK or size > UNPACKED or any(map(is_bomb, packed)):
             raise ValueError("it is too large - save it as `CSV UTF-8`")
         book = openpyxl.load_workbook(
             io.BytesIO(content), read_only=readonly, data_only=values, keep_links=False
@@ -149,6 +154,10 @@ def open_workbook(
         if not book.worksheets:
             raise ValueError("it has no sheet")
     return book
+
+
+def is_bomb(packed: zipfile.ZipInfo) -> bool:
+    return packed.file_size > SMALL and packed.file_size >= RATIO * packed.compress_size
 
 
 @contextmanager
@@ -192,7 +201,6 @@ def write_workbook(rows: Iterable[Sequence[str | float]], book: Any = None) -> b
 
 
 def _read_number(value: str | float) -> str | float:
-    try:
+    with suppress(ValueError):
         return float(value)
-    except ValueError:
-        return value
+    return value
