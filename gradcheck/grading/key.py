@@ -102,7 +102,6 @@ class Key:
 
     @cached_property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The shapes of all that."""
         return {name: entry.shape for name, entry in self.scope.items()}
 
     @cached_property
@@ -134,7 +133,8 @@ class Key:
         What was read already stays as it is.
         """
         if not isinstance(answer, Answer):
-            known = None if self.run else self.verdicts[0].parts[part.name].gradient
+            verdicts = () if self.run else self.verdicts  # of what is only read there are none
+            known = verdicts[0].parts[part.name].gradient if verdicts else None
             own = {*part.name.split(".")} <= {*self.problem.wrt}  # by x, or by x and by y
             by = part.name if own and not self.problem.jacobian else ""
             answer = answers.read_answer(
