@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import functional
-from gradcheck.engine.advice import SCALAR_TYPES, TorchSize, name_kind
+from gradcheck.engine.advice import SCALAR_TYPES, TorchSize, explain_shapes, name_kind
 from gradcheck.engine.autograd import tensor as plain_tensor
 from gradcheck.engine.factories import GENERATOR, MAKERS, Generator
 from gradcheck.engine.tensor import Tensor, box, unwrap
@@ -197,7 +197,11 @@ def spell_as_pytorch(given: Value) -> Value:
 def _box_answer(function: Routine) -> Routine:
     def ask(*args: Value, **named: Value) -> Value:
         how = {key: v for key, v in respell(named).items() if v is not None and v is not False}
-        made = function(*map(unwrap, args), **how)
+        values = tuple(map(unwrap, args))
+        try:
+            made = function(*values, **how)
+        except ValueError as error:
+            raise explain_shapes(TABLE["subtract"], values, how, error) from None
         several = isinstance(made, tuple | list)
         return tuple(map(box, made)) if several else box(np.asarray(made)[()])
 
