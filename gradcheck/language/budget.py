@@ -1,6 +1,6 @@
 """What a program may use, counted as it runs: no clock, so the same program ends the same way."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from math import isqrt, prod
 from operator import index
@@ -16,14 +16,18 @@ from gradcheck.values import Routine, Value
 Shape = tuple[int, ...]
 
 DEEPEST = 32
-MAKERS = words(
-    "zeros ones empty full zeros_like ones_like eye arange linspace tile repeat pad broadcast_to "
-    "expand rand randn randint round polygamma vander diff tensordot array_split one_hot "
-    "sliding_window_view"
+OF_ARRAYS = words(
+    "zeros_like ones_like tile repeat pad broadcast_to expand round vander diff tensordot "
+    "array_split one_hot sliding_window_view"
 )
-"""What makes as much, or works as long, as a number says that it is given."""
+MAKERS = OF_ARRAYS | words("empty full eye arange linspace randint polygamma")
+"""What makes as much, or works as long, as a number says that it is given, behind an array or not.
+
+A list of them is a shape, but for these the largest counts.
+"""
+EACH = words("repeat pad diff linspace round")
 MULTIPLIERS = words(
-    "matmul vecdot dot inner vdot tensordot einsum det logabsdet signdet slogdet logdet inv solve "
+    "matmul vecdot dot inner vdot tensordot det logabsdet signdet slogdet logdet inv solve "
     "cholesky eigh eigvalsh eigenvectors svdvals pinv matrix_power left_singular_vectors "
     "right_singular_vectors"
 )
@@ -56,39 +60,41 @@ def count_ahead(name: str, args: Collection[Value]) -> int:
     """How many elements a call is to make by its arguments: broadcast together, or a number."""
     shapes = [shape for each in args if (shape := find_array_shape(each))]
     if name in ("zeros", "ones", "rand", "randn"):
-        return _read_number(args)
-    numbers = [_read_number(each) for each in args] if name in MAKERS else []
+        return _read_number(tuple(args), prod)
+    told = [*args][name in OF_ARRAYS :] if name in MAKERS else []
+    numbers = [_read_number(each, max if name in EACH else prod) for each in told]
     most, given = max([*numbers[: 1 if name == "full" else None], 0]), list(map(prod, shapes))
     if name in ("outer", "kron", "meshgrid", "convolve", "correlate"):
         return prod(given)
-    if name in ("tile", "repeat") and given:
+    if name in ("tile", "repeat", "diff", "vander") and given:
         return given[0] * most
     if name in ("eye", "diag") and max(map(len, shapes), default=0) < 2:
         return max(most, *given, 0) ** 2
     if name == "one_hot":
-        labels = next(iter(args), 0)
-        whole = (
-            isinstance(labels, int | list | np.ndarray) and np.asarray(labels).dtype.kind in "iu"
-        )
-        highest = int(np.max(labels, initial=0)) if whole else 0
+        highest = _read_number(next(iter(args), 0), max)
         return max(prod(broadcast(*shapes)), 1) * max(most, highest + 1)
-    if name == "einsum" and isinstance(subscripts := next(iter(args), None), str):
-        return _count_letters(subscripts, shapes)
+    if name == "einsum" and isinstance(next(iter(args), None), str):
+        return count_letters(args)
     return max(prod(broadcast(*shapes)), most)
 
 
-def _count_letters(subscripts: str, shapes: list[Shape]) -> int:
+def count_letters(args: Collection[Value], summed: bool = False) -> int:
+    """The elements that `einsum` makes; with those over which it sums, its multiplications."""
+    subscripts, *operands = args
     left, arrow, right = subscripts.replace(" ", "").replace(".", "").partition("->")
-    pairs = zip(left.split(","), shapes, strict=False)
+    pairs = zip(left.split(","), map(find_array_shape, operands), strict=False)
     lengths = {k: n for word, shape in pairs for k, n in zip(word[::-1], shape[::-1], strict=False)}
     kept = right if arrow else [k for k in lengths if left.count(k) == 1]
-    return prod(lengths.get(k, 1) for k in kept)
+    return prod(lengths.get(k, 1) for k in (lengths if summed else kept))
 
 
-def _read_number(value: Value) -> int:
-    """An integer, or those of a shape multiplied; 0 of anything else."""
+def _read_number(value: Value, join: Callable[[Iterable[int]], int]) -> int:
+    """An integer, or several joined to one; 0 of anything else."""
+    if isinstance(value, np.ndarray) and value.size and value.dtype.kind in "iu":
+        value = int(np.max(value)) if join is max else value.tolist()
     if isinstance(value, tuple | list):
-        return prod(max(_read_number(each), 1) for each in value[:DEEPEST])
+        some = value if join is max else value[:DEEPEST]
+        return join([1, *(max(_read_number(each, join), 1) for each in some)])
     try:
         return abs(index(value))
     except TypeError:

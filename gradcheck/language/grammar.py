@@ -297,7 +297,6 @@ def _locate_sign(node: ast.BinOp) -> ast.AST:
 
 
 def _read_magnitude(node: ast.expr) -> Fraction:
-    """The absolute value of a decimal literal with any sign, else zero."""
     while isinstance(node, ast.UnaryOp):
         node = node.operand
     found = node.value if isinstance(node, ast.Constant) else 0
@@ -318,7 +317,6 @@ def list_printed(node: ast.AST) -> list[ast.expr] | None:
 
 
 def _list_textless(node: ast.AST) -> Iterator[ast.expr]:
-    """The largest pieces without a text in them."""
     if isinstance(node, ast.expr) and not any(map(_is_of_text, ast.walk(node))):
         yield node
     else:

@@ -23,6 +23,7 @@ from gradcheck.language.budget import (
     MULTIPLIERS,
     Meter,
     count_ahead,
+    count_letters,
     count_multiplications,
     find_array_shape,
     shape_of,
@@ -294,6 +295,8 @@ class Guards:
                 if name == "power":
                     self._limit_exponent(args[1])
             self.fits(name, args, kwargs)
+            if name == "einsum" and isinstance(args[0], str):  # it multiplies them all
+                self.meter.spend("products", count_letters(args, summed=True))
             made = self.count_call(plain, args, kwargs)
             if name in MULTIPLIERS:
                 self.meter.spend("products", count_multiplications((*args, *kwargs.values()), made))
@@ -387,7 +390,6 @@ def _round(name: str, made: Value, a: Value, b: Value) -> Value:
 
 
 def _is_exact(name: str, a: Value, b: Value, made: float) -> bool:
-    """Whether an operation on two plain numbers gave just its value."""
     if not all(isinstance(each, int | float) and isfinite(each) for each in (a, b, made)):
         return False
     x, y = Fraction(a), Fraction(b)

@@ -259,7 +259,6 @@ def _is_of_integers(made: Value) -> bool:
 
 
 def _refuse_unrecorded(name: str) -> Routine:
-    """What has a meaning only where backward calls are recorded."""
 
     def refuse(*args: Value, **kwargs: Value) -> Value:
         raise TypeError(f"`{name}` needs a program that calls `backward` - call it, or leave it")

@@ -313,7 +313,6 @@ def parse(passage: Passage) -> ast.Module:
 
 
 def _explain_syntax(passage: Passage, error: SyntaxError) -> Complaint:
-    """Python's own words, its place, and what was probably meant."""
     line = min(max(error.lineno or 1, 1), len(passage.lines))
     text = passage.lines[line - 1]
     start = min(max((error.offset or 1) - 1, 0), len(text))
@@ -462,7 +461,6 @@ def _make_namespace(
 
 
 def _list_variables(namespace: Params) -> dict[str, Value]:
-    """What a program's names hold, but for its helpers."""
     plain = {n: v for n, v in namespace.items() if n.isidentifier() and n != "__builtins__"}
     helpers = {n for n, v in plain.items() if isinstance(v, FunctionType)}
     return {n: v for n, v in plain.items() if n not in helpers or v.__code__.co_filename != MARK}
