@@ -51,7 +51,6 @@ def trace_answer(key: Key, part: str, answer: Any) -> Curve | None:
 
 
 def _try_drawing(draw: Callable[[], Any]) -> Any:
-    """A picture, or None: a page stands without it."""
     try:
         return draw()
     except FAULTS:

@@ -7,6 +7,7 @@ import hmac
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from ipaddress import ip_address
 from math import prod
@@ -152,20 +153,18 @@ class Guard:
 
         An address always is: no page of another site has one.
         """
-        name = urlsplit(f"//{written}").hostname or "" if written.isprintable() else ""
-        try:
-            ip_address(name)
-        except ValueError:
-            return name in self.hosts
-        return True
+        name = ""
+        with suppress(ValueError):  # no address, or nothing that a browser says
+            name = urlsplit(f"//{written}").hostname or "" if written.isprintable() else ""
+            return bool(ip_address(name))
+        return name in self.hosts
 
 
 def _is_own(headers: Headers) -> bool:
-    """Whether a request comes from a page of this server, or from a program that is no browser."""
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False
     origin = headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == headers.get("host")
+    return origin is None or origin.partition("://")[2] == headers.get("host")
 
 
 async def _read(scope: Scope, receive: Receive) -> Receive:

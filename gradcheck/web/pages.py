@@ -125,7 +125,6 @@ async def problem(request: Request) -> Response:
 async def _judge_form(
     request: Request, problem: Problem, part: Part, form: FormData
 ) -> dict[str, Any]:
-    """An answer judged, with as much told of it as is asked for."""
     practice, sender = practice_of(request), find_sender(request)
     answer = read_answer(form, _find_shape(problem, part))
     if answer is None:

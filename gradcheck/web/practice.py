@@ -205,6 +205,5 @@ def find_made(student: str, history: Sequence[Attempt], shows: Shows) -> list[Ma
 
 
 def _name_next(mistake: str, seed: str) -> str:
-    """The id of a problem that would show a mistake; empty where none can be made."""
     number = crc32(seed.encode("utf-8", "replace")) % 10_000
     return f"next.{mistake}.{number}" if mistake in SHOWN else ""
