@@ -107,7 +107,6 @@ def _warn(words: str, style: str = "yellow") -> Text:
 
 
 def _format_finding(problem: Problem, finding: Finding) -> Text:
-    """`cannot reveal ...` or `cannot tell ... apart`, where, and the cure."""
     what = "cannot reveal" if finding.kind == "invisible" else "cannot tell apart"
     why = f" ({finding.why})" if finding.why else ""
     text = _warn(f"{what} {', '.join(finding.ids)}: {finding.cure}{why}")
@@ -180,7 +179,6 @@ def variants(paths: tuple[Path, ...], students: Path, directory: Path) -> None:
 
 
 def _write_sheets(title: str, sheets: Sequence[Sheet], out: Path) -> None:
-    """Each sheet as HTML and Markdown, all of them for the printer, and the table."""
     out.mkdir(parents=True, exist_ok=True)
     rows = [write_cells(["student", "problem", "input", "value"])]
     for sheet in sheets:

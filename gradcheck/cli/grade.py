@@ -128,7 +128,6 @@ def _grade_class(
     ledger: Ledger,
     nursery: Nursery,
 ) -> ClassFacts:
-    """Prepare, collect, judge and write; what is told of the class."""
     err, jobs = open_screen(stderr=True), count_jobs(asked.jobs, kept=asked.directory is not None)
     pattern = read_names(asked.names) if asked.names else None
     meant = read_mapping(asked.mapping) if asked.mapping else AS_THEY_ARE
@@ -223,7 +222,6 @@ def _notice(err: Console, words: str) -> None:
 
 
 def _show(ledger: Ledger, facts: ClassFacts, directory: Path | None) -> None:
-    """The answers and tables; of a batch that is kept the tables."""
     out = open_screen()
     if directory is None:
         _show_answers(ledger, out)
@@ -244,7 +242,6 @@ def _show(ledger: Ledger, facts: ClassFacts, directory: Path | None) -> None:
 
 
 def _show_class(facts: ClassFacts, out: Console) -> None:
-    """How the class did: the problems, the mistakes, and wrong answers without a known mistake."""
     out.print()
     heads = [verdict.removeprefix("needs-") for verdict in VERDICTS]
     table = TextTable(("problem", *heads), right=heads, gap=GAP)
@@ -267,7 +264,6 @@ def _show_class(facts: ClassFacts, out: Console) -> None:
 
 
 def _show_changes(found: Iterable[Change], out: Console) -> None:
-    """Who gains or loses what, and why; how many were judged again to the same end."""
     changed = same = 0
     for each in found:
         if not each.counts:
@@ -292,7 +288,6 @@ def _show_changes(found: Iterable[Change], out: Console) -> None:
 
 
 def _show_answers(ledger: Ledger, out: Console) -> None:
-    """Every answer: its verdict, and unless it is missing what was understood and found."""
     about = ledger.problems()
     for student in read_students(ledger, as_read=True):
         for line in student.lines:

@@ -90,7 +90,6 @@ def _check_machine() -> None:
 
 
 def _hand_out(course: Path, directory: Path) -> Roster:
-    """The roster with its codes, which stand in a file of the directory."""
     from gradcheck.web.guard import CODES, hand_out  # noqa: PLC0415
 
     roster = hand_out(read_roster(course), directory)
@@ -118,7 +117,6 @@ def _run(practice: "Practice", listening: socket.socket) -> None:
 
 
 def _open_socket(host: str, port: int) -> socket.socket:
-    """A socket at the address; raises GradcheckError where there cannot be one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=1024)

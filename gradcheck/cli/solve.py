@@ -10,7 +10,7 @@ import click
 from rich.console import RenderableType
 
 from gradcheck.cli.group import FINE, IN_DOUBT, as_json_lines, command, explain, to_directory
-from gradcheck.cli.terminal import PATH, is_script, load_problems, open_screen
+from gradcheck.cli.terminal import PATH, bound_memory, is_script, load_problems, open_screen
 from gradcheck.errors import OutOfBudget, TextError
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import reverse
@@ -57,6 +57,7 @@ def solve(paths: tuple[str, ...], **said: Any) -> None:
     if asked.only if asked.expression is not None else asked.wrt:
         raise click.UsageError("--wrt goes with -e, --problem with files")
     if asked.expression is not None:
+        bound_memory()
         chosen = [make_question(asked.expression, paths, asked.wrt)]
     else:
         codes, files = _run_scripts(paths, asked.as_json)
@@ -77,7 +78,6 @@ def solve(paths: tuple[str, ...], **said: Any) -> None:
 
 
 def _run_scripts(paths: tuple[str, ...], as_json: bool) -> tuple[list[int], tuple[Path, ...]]:
-    """Run each script that is named, in its turn: their exit codes, and the other paths."""
     if not paths:
         raise click.UsageError("name a problem file or a directory, or ask with -e EXPR")
     named = [PATH.convert(path, None, click.get_current_context()) for path in paths]
@@ -125,7 +125,6 @@ def solve_all(chosen: Sequence[Problem], asked: SimpleNamespace) -> int:
 
 
 def _add_place(problem: Problem, error: Exception, words: str) -> str:
-    """A complaint with its place; the problem's own where it has one and the complaint none."""
     placed = isinstance(error, TextError) and any(c.line for c in error.complaints)
     if placed or not problem.file or words.startswith(problem.file):
         return words

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from gradcheck.problem import Problem, ProblemSet
 
 PROBLEM_ENDINGS = (".yaml", ".yml", ".json")
+MEMORY = 4 << 30  # bytes: some array that a stranger's program makes is told by no number in it
 
 
 class SetPath(click.Path):
@@ -47,8 +49,18 @@ def is_script(path: Path) -> bool:
     return path.suffix in (".py", ".ipynb") and not path.is_dir()
 
 
+def bound_memory() -> None:
+    """From here on this process and its children have so much memory at most."""
+    with suppress(ImportError):  # on Windows
+        import resource  # noqa: PLC0415
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (soft if 0 <= soft < MEMORY else MEMORY, hard))
+
+
 def load_sets(paths: tuple[Path, ...]) -> "list[ProblemSet]":
     """All problem sets; every malformed file is complained of before anything runs."""
+    bound_memory()
     read, complaints = [], []
     for file in _list_files(paths):
         try:
@@ -62,7 +74,6 @@ def load_sets(paths: tuple[Path, ...]) -> "list[ProblemSet]":
 
 
 def _list_files(paths: tuple[Path, ...]) -> Iterator[Path]:
-    """The files themselves, and the problem files in directories, in order."""
     for path in paths:
         if path.is_dir():
             found = (p for p in path.rglob("*") if p.suffix in PROBLEM_ENDINGS and p.is_file())
@@ -72,7 +83,6 @@ def _list_files(paths: tuple[Path, ...]) -> Iterator[Path]:
 
 
 def _set(file: Path) -> "ProblemSet":
-    """A problem file, or standard input; raises GradcheckError or OSError."""
     from gradcheck.problem.load import load, load_text  # noqa: PLC0415
 
     if file == STDIN:
