@@ -340,6 +340,7 @@ def assign(t: Value, source: Value) -> None:
 
 
 def _move_to(t: Value, source: Value) -> None:
-    t._settle()
-    source._share()
-    t._value, t._view = source._value.astype(t.dtype, copy=False), None
+    if not _is_same_place(t._value, source._value):  # as it is after `t.data += 1`
+        t._settle()
+        source._share()
+        t._value, t._view = source._value.astype(t.dtype, copy=False), None
