@@ -180,7 +180,6 @@ def _read_entry(value: object, place: Place, read: Reader) -> Formula | Number:
 
 
 def _read_float(value: float, place: Place) -> Number:
-    """What was typed, and half a unit of its last digit."""
     if not math.isfinite(value):
         raise _refuse(f"{value} is no finite number", "give a finite number", place)
     exact = getattr(value, "exact", None)

@@ -48,7 +48,7 @@ THEREFORE = as_set("so thus hence therefore get gets obtain yields simplifies be
 REASONS = as_set("since because weil denn")
 OUTLINED = LINKS | IS | {*COMPARED} | PARTING | AT_POINT | ROUNDED | THEREFORE | REASONS | {*",;\n"}
 """Where none of these is, a text is one formula and words."""
-PARTS = frozenset([",", ";", ":", ".", "\n"])
+PARTS = frozenset([",", ";", ":", ".", "!", "\n"])
 STOPPED = re.compile(r"\d+\.")  # a number at the end of a sentence
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
 OF = re.compile(rf"(?<!has )\b(?:{'|'.join(DERIVATIVES)}) \w+ (?:the )?$", re.I)
@@ -261,11 +261,12 @@ class Outline(Prose):
         return tokens[marker:]
 
     def without_counts(self, tokens: list[Token]) -> list[Token]:
-        """The tokens without what counts their lines, where all are counted: `1.`, `(b)`, `•`."""
+        """The tokens without what counts their lines: `1.`, `(b)`; all of them, if it is `•`."""
         lines = [line for _, line in split(tokens, lambda k, _: tokens[k].kind == "line") if line]
         found = [COUNTED.match(spell(line)) for line in lines]
         counts = [each["count"] or "•" for each in found if each]
-        if len(counts) < max(len(lines), 2) or counts not in [c[: len(lines)] for c in COUNTS]:
+        every = len(counts) if counts and found[0] and "•" not in counts else len(lines)
+        if len(counts) < max(every, 2) or counts not in [c[: len(counts)] for c in COUNTS]:
             return tokens
         for line, each in zip(lines, found, strict=True):
             self.leave_out(head := line[: each[0].count(" ") if each else 0])
@@ -327,7 +328,7 @@ class Outline(Prose):
             return False
         if token.kind == "line":
             return not self.goes_on(k)
-        if token.text == ".":  # that ends a sentence
+        if token.text in (".", "!"):  # that ends a sentence
             after = tokens[k + 1 : k + 2]
             return not token.spaced and any(t.spaced or t.kind == "line" for t in after)
         if token.text == ":" and 0 < len(before) < LABEL:
@@ -595,13 +596,11 @@ class Outline(Prose):
         """Whether a label names another derivative than is asked for; None: it does not say."""
         plain, asked = label.replace(" ", ""), self.reading.by.split(".")
         found, order = PARTIAL.fullmatch(plain), ORDER.match(plain)
-        name = found[found.lastindex or 0] if found else ""
+        name = found[found.lastindex or 0] if found and asked[0] else ""
         by = [name] if name in self.words.names else [*name]
-        if not asked[0]:
-            return None
         if by and self.words.names.issuperset(by):
             return sorted(by) != sorted(asked) if label == plain else by[0] not in asked
-        if order is None:
+        if order is None or not asked[0]:
             return None
         times = len(order["primes"] or "") or int(order[2] or order[3] or 2 - bool(order["first"]))
         return times != len(asked)

@@ -21,15 +21,13 @@ DENIED = re.compile(
     "(?:think|believe|be|equal|say|agree|suppose|get|give)) |[不错误非没]|ない|아니"
 )
 HARMLESS = re.compile(
-    rf"\b(?:not|nicht|keine?|pas|non?|cannot|\w+{NT}) (?:\w+ ){{0,2}}(?:simplif|expand|reduc|factor"
-    r"|sure|sûr|sicher|segur|sicur|idea|know|forget|oubli|vergess|olvid|diment|wrong|mistaken|need"
-    r"|constant|hard|further)\w* "
-)
-LOWERED = re.compile(
-    r"\b(?:(?:reduc|lower|decreas|drop|bring|subtract)\w* (?:\w+ ){0,3}(?:exponent|power|degree)s?"
+    rf"\b(?:(?:not|nicht|keine?|pas|non?|cannot|\w+{NT}) (?:\w+ ){{0,2}}(?:simplif|expand|reduc"
+    r"|factor|sure|sûr|sicher|segur|sicur|idea|know|forget|oubli|vergess|olvid|diment|wrong"
+    r"|mistaken|need|constant|hard|further)\w*"
+    r"|(?:reduc|lower|decreas|drop|bring|subtract)\w* (?:\w+ ){0,3}(?:exponent|power|degree)s?"
     r"|(?:exponent|power|degree)s? (?:\w+ ){0,4}(?:reduc|lower|decreas|dropp)\w*)(?: by one)? "
 )
-"""The power rule in words."""
+"""What denies nothing, and the power rule in words."""
 NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|half|itself"
 MANY = "two|three|four|zwei|drei|vier|deux|trois|quatre|dos|tres|cuatro|due|tre|quattro|duas|três"
 APPLIED = re.compile(
@@ -111,10 +109,10 @@ class Prose:
             return
         words = [self.typed[t.start : t.end] if t.text == "-" else t.text for t in tokens]
         said = " ".join([*words, ""]).lower()
-        if DENIED.search(said) and DENIED.search(HARMLESS.sub("", said)):
+        said = HARMLESS.sub("", said)
+        if DENIED.search(said):
             message = "is this the answer, or is it not?"
             raise self.fault(tokens[0], message, "give the formula alone")
-        said = LOWERED.sub("", said)
         before = [token for token in self.tokens if token.start < tokens[0].start]
         behind = before and not self.says_nothing(before)
         if APPLIED.search(said) or (behind and DONE.match(said)):
@@ -124,12 +122,11 @@ class Prose:
 
     def replace_spoken_signs(self) -> Iterator[Token]:
         """`6 x plus 5`, and `1 over x squared` where nothing else is said of another formula."""
-        spoken = SPOKEN | JOINED
         colon = next((k for k, t in enumerate(self.tokens) if t.text == ":"), 0)
         label = self.tokens[:colon] if self.says_nothing(self.tokens[:colon]) else []
         yield from label  # `first times derivative of second: x cos x`
         tokens = self.tokens[len(label) :]
-        said = "".join("~" if t.text in spoken else self.letter(t) for t in tokens)
+        said = "".join("~" if t.text in SIGNS else self.letter(t) for t in tokens)
         formulas = [part for part in STRANGE.split(said) if {*part} & {*"nd"}]
         known = SPOKEN | (JOINED if len(formulas) == 1 else {})
         for token, after in zip_longest(tokens, tokens[1:]):

@@ -68,6 +68,7 @@ LOST = {"\x0c": "\\f", "\x08": "\\b", "\x0b": "\\v", "\x07": "\\a", "\t": "\\t",
 """`\\frac` read as an escape."""
 ODD = re.compile(
     r"(?P<gone>['’\u202f\u2009\u00a0](?<=\d.)(?=\d{3}(?!\d))|\\(?=[\^*_])"
+    r"|(?<![^\n])\*\*(?=[A-Za-z][^*\n]+\*\*)|(?<=[a-z][.:])\*\*|(?<=[0-9]:)\*\*|\*\*(?=:)"
     r"|</?(?:p|br|i|b|em|strong|span|div|font|code|var|u)(?: [\w-]+=[^<>]*)? ?/?>)"
     r"|(?P<entity>&(?:[A-Za-z]{2,10}\d?|#\d{2,6}|#[xX][0-9A-Fa-f]{2,5});)"
     r"|<(?P<raised>sup|sub)>(?P<inside>[^<>]*)</(?P=raised)>"
@@ -78,7 +79,7 @@ ODD = re.compile(
     r"|(?P<other>[^\n -~])",
     re.IGNORECASE,
 )
-SUSPECT = re.compile(r"[^\n -%(-;=-\[\]-~]|(?i:frac|left|right)")
+SUSPECT = re.compile(r"[^\n -%(-;=-\[\]-~]|\*\*:|[.:]\*\*|(?i:frac|left|right)")
 """With one of these all that is odd begins: most texts have none, and are left as they are."""
 
 

@@ -21,7 +21,7 @@ cot: ctg cotg cotan cotang; sinh: sh senh; cosh: ch; tanh: th tgh; coth: cth ctg
 csch: cosech; arcsin: arcsen asen; arctan: arctg arctang atg; acot: arcctg arccotg arcotg
 acsc: arccosec; arcsinh: arsinh argsinh arsh argsh; arccosh: arcosh argcosh arch argch
 arctanh: artanh argtanh arth argth; asech: arsech; acsch: arcsch; acoth: arcoth
-absolute: Abs; trace: tr; sigmoid: sigma; gamma: Gamma
+absolute: Abs; trace: tr; where: If Wenn; sigmoid: sigma; gamma: Gamma
 """)
 """What schools and countries write, and the NumPy names it stands for."""
 

@@ -211,7 +211,6 @@ def compare_further(key: Key, part: str, ready: Readings, here: Comparison) -> C
 
 
 def _diagnose(key: Key, part: Part, value: Output, ready: Readings) -> Diagnosis:
-    """What gives an answer to what is known in floats only."""
     taught = find_known(key, part.name, ready) if key.problem.known_answers else None
     question = None if taught else key.gradient(part)
     if question is None or not isinstance(value, np.ndarray):
@@ -310,7 +309,6 @@ def read_output(key: Key, part: Part, due: Output, answer: Value) -> tuple[Outpu
 
 
 def _spread_halves(value: Output, ready: Readings) -> Array:
-    """Half a unit of every number of a value, in a row."""
     shape = value.shape if isinstance(value, np.ndarray) else ready.half_units.shape
     return np.broadcast_to(ready.half_units, shape).ravel()
 

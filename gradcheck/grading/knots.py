@@ -208,7 +208,6 @@ def _fold_typed(nodes: Iterable[ast.AST]) -> list[Fraction]:
 
 
 def _list_asking(ready: Readings) -> list[ast.AST]:
-    """Where an answer asks whether two things are equal, or whether one is 0."""
     lines = (each for each in ready.lines if any(s.name in ASKING for s in each.steps.values()))
     trees = (*ready.trees, *(line.tree for line in lines))
     return [asked for tree in trees for node in ast.walk(tree) for asked in _find_asked(node)]

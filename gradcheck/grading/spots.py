@@ -132,7 +132,6 @@ def list_answerable(problem: Problem) -> Iterator[str]:
 
 
 def _find_words(piece: ast.AST) -> set[str]:
-    """The names in a piece, and the attributes that gradients come from."""
     nodes = list(ast.walk(piece))
     read = {node.attr for node in nodes if isinstance(node, ast.Attribute)} & BACKWARD
     return read | {node.id for node in nodes if isinstance(node, ast.Name)}

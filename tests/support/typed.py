@@ -132,7 +132,7 @@ def fresh_answers() -> list[Fresh]:
     for line in lines("fresh_answers"):
         if line.startswith(" "):
             sign, _, typed = line.strip().partition(" ")
-            found.append(Fresh(expression, given, wrt, typed, sign == "+"))
+            found.append(Fresh(expression, given, wrt, unhide(typed), sign == "+"))
             continue
         expression, inputs, wrt = (*[part.strip() for part in line.split("¦")], "")[:3]
         given = tuple(shlex.split(inputs))
