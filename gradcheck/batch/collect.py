@@ -114,6 +114,7 @@ class Collector:
             "--only names who handed in nothing here:": strange,
             "when they were handed in is not known, so they are in time:": self.timeless,
             "in the ledger before, and not among these answers:": self.ledger.list_departed(),
+            "marks by hand of more points than there are now:": self.ledger.list_high_marks(),
         }
         if whole:
             named["marks by hand of what is not asked any more:"] = self.ledger.list_idle_marks()

@@ -117,14 +117,14 @@ def list_distinct(ledger: Ledger) -> Iterator[tuple[dict[str, Any], int, list[st
 
 @dataclass(frozen=True)
 class Change:
-    """An answer whose judgement is another one than when the batch was last complete."""
+    """An answer that is judged otherwise than when the batch was last complete, and why."""
 
     student: str
     problem: str
     part: str
     before: Line | None
     after: Line | None
-    same_answer: bool
+    why: str
 
     @property
     def counts(self) -> bool:
@@ -135,19 +135,29 @@ class Change:
 
 
 def changes(ledger: Ledger) -> Iterator[Change]:
-    """What is judged otherwise than when the batch was last complete."""
+    """What is judged otherwise than when the batch was last complete, or came late unlike then."""
     both = (
-        "SELECT {0}.student, {0}.problem, {0}.part, x.line, y.line, x.answer IS y.answer"
+        "SELECT {0}.student, {0}.problem, {0}.part, CASE WHEN x.number IS NULL THEN 'new'"
+        " WHEN y.number IS NULL THEN 'no longer handed in'"
+        " WHEN x.number = y.number THEN 'in time or late, unlike before'"
+        " WHEN x.answer = y.answer THEN 'the problem or its rubric changed'"
+        " ELSE 'another answer' END, x.line, COALESCE(m.points, x.score * before.kept),"
+        " y.line, COALESCE(m.points, y.score * answers.kept)"
         " FROM {0} LEFT JOIN {1} USING (student, problem, part)"
         " LEFT JOIN questions x ON x.number = before.question"
         " LEFT JOIN questions y ON y.number = answers.question"
+        " LEFT JOIN marks m USING (student, problem, part)"
     )
     changed = both.format("answers", "before") + " WHERE x.number IS NOT y.number"
+    changed += " OR x.score > 0 AND before.kept != answers.kept"
     gone = both.format("before", "answers") + " WHERE answers.question IS NULL"
     rows = ledger.db.execute(f"{changed} UNION ALL {gone} ORDER BY 1, 2, 3")
-    for student, problem, part, was, now, same in rows:
-        before, after = (None if line is None else json.loads(line) for line in (was, now))
-        yield Change(student, problem, part, before, after, bool(same))
+    for student, problem, part, why, *lines in rows:
+        before, after = (
+            None if line is None else {**json.loads(line), "score": score}
+            for line, score in (lines[:2], lines[2:])
+        )
+        yield Change(student, problem, part, before, after, why)
 
 
 # -- the class -------------------------------------------------------------------------------------

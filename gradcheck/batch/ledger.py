@@ -263,13 +263,16 @@ class Ledger:
         return self.db.execute(sql, (student, problem, MISSING)).fetchone() is not None
 
     def list_departed(self) -> list[str]:
-        """Students who were in the batch, or at a problem, when it was last complete."""
+        """Students who were in the batch, or answered a problem, when it was last complete."""
         sql = (
-            "SELECT DISTINCT student FROM before b WHERE student NOT IN (SELECT name FROM students)"
-            " OR problem IN (SELECT id FROM problems) AND NOT EXISTS (SELECT 1 FROM answers a"
-            " WHERE a.student = b.student AND a.problem = b.problem) ORDER BY student"
+            "SELECT DISTINCT student FROM before b JOIN questions ON number = b.question"
+            " WHERE student NOT IN (SELECT name FROM students) OR answer != :missing"
+            " AND b.problem IN (SELECT id FROM problems) AND NOT EXISTS"
+            " (SELECT 1 FROM answers a JOIN questions q ON q.number = a.question WHERE"
+            " a.student = b.student AND a.problem = b.problem AND q.answer != :missing)"
+            " ORDER BY student"
         )
-        return [name for (name,) in self.db.execute(sql)]
+        return [name for (name,) in self.db.execute(sql, {"missing": MISSING})]
 
     def take(self, student: str, given: Iterable[TakenAnswer]) -> None:
         """Keep what a student answered, in place of what was there; of an attempt all is kept."""
@@ -307,6 +310,15 @@ class Ledger:
         """Marks that count nowhere, as nobody is asked that any more."""
         places = "SELECT student, problem, part FROM {}"
         sql = f"{places.format('marks')} EXCEPT {places.format('answers')}"
+        return [f"{student}: {problem}.{part}" for student, problem, part in self.db.execute(sql)]
+
+    def list_high_marks(self) -> list[str]:
+        """Marks of more points than there are now."""
+        sql = (
+            "SELECT student, problem, part FROM marks JOIN problems ON problems.id = problem,"
+            " JSON_EACH(about, '$.parts') WHERE part = JSON_EXTRACT(value, '$.name')"
+            " AND points > JSON_EXTRACT(value, '$.points')"
+        )
         return [f"{student}: {problem}.{part}" for student, problem, part in self.db.execute(sql)]
 
     def number(self, problem: str, fingerprint: str, part: str, answer: str) -> int:

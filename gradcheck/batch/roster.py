@@ -83,6 +83,8 @@ class Roster:
         words = _split_words(stem)
         near = [each for word in words for each in self._by_word.get(word, ())]
         fits = {s for name, s in near if words == name}
+        if len(fits) > 1:  # `Jo Ann` and `Jo-Ann`
+            fits = {s for s in fits if fold_name(stem) in map(fold_name, (s, self.called[s]))}
         fits = fits if fits or whole else {s for name, s in near if words >= name}
         return fits.pop() if len(fits) == 1 else None
 

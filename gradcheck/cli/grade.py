@@ -276,12 +276,8 @@ def _show_changes(found: Iterable[Change], out: Console) -> None:
             "nothing" if line is None else "{verdict} {score:g} of {points:g}".format_map(line)
             for line in (each.before, each.after)
         )
-        if each.before is None or each.after is None:
-            why = "new" if each.before is None else "no longer handed in"
-        else:
-            why = "the problem or its rubric changed" if each.same_answer else "another answer"
         head = f"{escape_controls(each.student)}  {each.problem}.{each.part}"
-        out.print(Text(f"{head}  {was} -> {now}  ({why})"), soft_wrap=True)
+        out.print(Text(f"{head}  {was} -> {now}  ({each.why})"), soft_wrap=True)
     again = f"; {same:,} answers were judged again, with the same points" if same else ""
     has = "judgement has" if changed < 2 else "judgements have"
     out.print(f"\n{f'{changed:,}' if changed else 'no'} {has} changed{again}")

@@ -184,7 +184,8 @@ def test_only_and_problem_grade_these_again_and_keep_the_others(ran):
     assert [t["part"] for t in lines(alone.stdout)] == ["x", "y"]
     expect(grade(*words, "--problem", "zzz"), 2)
     (ran / "answers" / "bob.yaml").unlink()
-    assert "not among these answers: 1: bob" in run(ran, "--problem", "line").stderr
+    words = ("--problem", "line", "--roster", made(ran, {"r.csv": "student\nada\nbob\n"}) / "r.csv")
+    assert "not among these answers: 1: bob" in run(ran, *words).stderr
 
 
 def test_no_text_of_a_stranger_commands_the_terminal(tmp_path):
@@ -275,18 +276,17 @@ def test_a_platform_says_who_was_late(tmp_path):
     text, named = SET.replace("title: Two", "title: Two\nlate: 0.5"), "doe{}_{}_9_hw.yaml"
     files = {f"in/{named.format(late, k)}": "line: 6x" for k, late in enumerate(("", "_LATE", ""))}
     made(tmp_path, {"set.yaml": text, **files})
-    words = ("--names", "canvas", "--due", "2026-03-02T10:00", "--json")
-    found = grade(tmp_path / "set.yaml", tmp_path / "in", *words)
-    told = {t["student"]: t["score"] for t in lines(found.stdout) if t["problem"] == "line"}
+    words = [tmp_path / "set.yaml", tmp_path / "in", "--names", "canvas", "-o", tmp_path / "out"]
+    assert "late" not in grade(*words).stderr  # nothing was due
+    found = grade(*words, "--due", "2026-03-02T10:00", "--diff")
+    told = {t["student"]: t["score"] for t in kept(tmp_path) if t["problem"] == "line"}
     assert told == {"0": 2, "1": 1, "2": 2}
+    assert "right 2 of 2 -> right 1 of 2  (in time or late, unlike before)" in found.stdout
     assert "1 was late (as the name of the file says)" in found.stderr
     assert found.stderr.count("is not known, so they are in time: 2: ") == 1
-    found = grade(tmp_path / "set.yaml", tmp_path / "in", "--names", "canvas")  # nothing was due
-    assert "late" not in found.stderr
 
 
 def test_what_spreadsheets_and_choices_lose_is_said(tmp_path):
-    """A date that was an answer; somebody who is chosen and did not answer."""
     rows = "student,line,two.x\nada,2026-02-01 00:00:00,1\nbob,6x,01:02:00\n"
     made(tmp_path, {"set.yaml": SET, "form.csv": rows})
     said = grade(tmp_path / "set.yaml", tmp_path / "form.csv", "--json").stderr
@@ -319,8 +319,8 @@ def test_a_mark_stands_whatever_is_graded_again_until_mark_undo(ran):
     expect(report(ran / "out"), 0)
     made(ran, {"set.yaml": SET.replace("id: line", "id: lane")})
     assert "of what is not asked any more: 1: bob: line.x" in run(ran).stderr
-    made(ran, {"set.yaml": SET})
-    run(ran)
+    made(ran, {"set.yaml": SET.replace("points: 2", "points: 1")})
+    assert "of more points than there are now: 1: bob: line.x" in run(ran).stderr
     expect(marked(ran, *place, "--undo"), 0)
     made(ran, {"set.yaml": SET})
     run(ran)

@@ -22,6 +22,7 @@ FORMS = yaml.safe_load(Path(__file__).with_name("forms.yaml").read_text())
 
 LINK = "link.yaml"
 ADA = "student: ada\nanswers: {line: 6x}\n"
+CALLED = {"ada": "Ada King", "jo": "Jo Ann Lee", "ann": "Jo Ann-Lee"}
 
 
 def read(*paths, **how):
@@ -237,7 +238,7 @@ def test_notebooks(tmp_path):
 def test_names_of_downloads(tmp_path, names, path, student, called):
     """The platform knows who handed a file in; what the student wrote in it does not count."""
     text = "student: mallory\nanswers: {line: 6x}\n"
-    known = {"names": read_names(names), "roster": Roster({"ada": "Ada King"})}
+    known = {"names": read_names(names), "roster": Roster(CALLED)}
     found = only(read(made(tmp_path / "in", {path: text}), **known))
     assert (found.student, found.called) == (student, called)
     archive = made(tmp_path / "zip", {"all.zip": zipped({path: text})})
@@ -246,7 +247,6 @@ def test_names_of_downloads(tmp_path, names, path, student, called):
 
 @pytest.mark.parametrize(("path", "page"), FORMS["typed"])
 def test_what_is_typed_into_a_platform(tmp_path, path, page):
-    """Its editor makes a page of it; other pages are no answers."""
     made(tmp_path, {path: page, "other.html": page})
     found, other = read(tmp_path, names=read_names(r"_(?P<student>\d+)_"), asked=["line", "two"])
     said = {name: given[""].replace("{6}x", "6x") for name, given in found.answers.items()}
