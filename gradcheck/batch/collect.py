@@ -255,15 +255,16 @@ class Collector:
 
 def describe_problem(problem: Problem) -> dict[str, Any]:
     """What a report says of a problem."""
+    given = problem.select_inputs(problem.inputs)
     return {
         "title": problem.title,
         "prompt": problem.prompt,
         "program": problem.program.source,
-        "given": [f"{name}={_spell_input(entry)}" for name, entry in problem.inputs.items()],
+        "given": [f"{n}={_spell_input(entry)}" for n, entry in given.items()],
         "points": problem.points,
         "secret": bool(problem.programs),
         "choices": list(problem.choices),
-        "plain": problem.cotangent is None and not (problem.has_rows or is_training(problem)),
+        "solvable": problem.cotangent is None and not (problem.has_rows or is_training(problem)),
         "parts": [{"name": p.name, "points": problem.points * p.weight} for p in problem.parts],
     }
 

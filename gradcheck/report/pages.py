@@ -242,7 +242,7 @@ def _describe_part(problem: Problem, asked: Part) -> str:
 
 def _describe_inputs(problem: Problem, written: bool) -> Iterator[str]:
     """The inputs that the formula does not show: `x = 0.7 (if you answer with a number)`."""
-    for name, each in problem.inputs.items():
+    for name, each in problem.select_inputs(problem.inputs).items():
         if each.value is None:
             yield f"{name}: {' by '.join(map(str, each.shape))} numbers"
         elif name not in problem.variant or not written or each.shape:

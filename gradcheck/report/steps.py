@@ -134,7 +134,7 @@ class Solution:
 
 def solve_again(about: Mapping[str, Any], variant: Mapping[str, Any]) -> Solution | None:
     """The solution with a student's own numbers; None where a formula does not say it."""
-    if not about.get("plain"):
+    if not about.get("solvable"):
         return None
     given = [f"{name}={json.dumps(value)}" for name, value in variant.items()]
     own = [each for each in about["given"] if each.partition("=")[0] not in variant]
@@ -145,13 +145,27 @@ def solve_again(about: Mapping[str, Any], variant: Mapping[str, Any]) -> Solutio
 @lru_cache(maxsize=KEPT)
 def _make_solution(program: str, given: Sequence[str], parts: Sequence[str]) -> Solution | None:
     try:
-        asked = make_question(program, given, parts)
+        asked = _ask(program, given, parts)
         if any(entry.shape for entry in asked.inputs.values()):
             return _solve_arrays(asked)
-        whole = make_question(program, given)  # what is differentiated stands as a letter
+        names = [each.partition("=")[0] for each in given]
+        whole = _ask(program, given, (*parts, *names))  # what is differentiated stands as a letter
         return _solve_numbers(whole, parts) or _solve_numbers(asked, parts)
     except FAULTS:
         return None
+
+
+def _ask(program: str, given: Sequence[str], parts: Sequence[str]) -> Problem:
+    """The question for the gradient by inputs, and by values that the program makes."""
+    from gradcheck.problem.section import find_shapes, with_made  # noqa: PLC0415 - Pydantic is slow
+
+    names = {each.partition("=")[0] for each in given}
+    found = make_question(program, given, [part for part in parts if part in names])
+    if made := [part for part in parts if part not in names]:
+        shapes = find_shapes(found)
+        found = replace(found, wrt=tuple(dict.fromkeys(parts)))
+        found = with_made(found, {name: shapes[name] for name in made})
+    return found
 
 
 def _solve_arrays(problem: Problem) -> Solution | None:

@@ -33,7 +33,10 @@ def draw_problem(key: Key) -> Drawn:
     """Everything that is the same for every answer; None where there is nothing to draw."""
     graph, solved, remarks = draw_graphs(key)
     return {
-        "given": [[name, _write_entries(value)] for name, value in key.points[0].items()],
+        "given": [
+            [name, _write_entries(value)]
+            for name, value in key.problem.select_inputs(key.points[0]).items()
+        ],
         "shapes": {name: list(entry.shape) for name, entry in key.problem.inputs.items()},
         "graph": graph,
         "solved": solved,
@@ -41,6 +44,7 @@ def draw_problem(key: Key) -> Drawn:
         "curves": {
             part.name: _try_drawing(partial(_draw_curves, key, part.name))
             for part in (key.problem.parts if _is_plane(key) else ())
+            if part.name not in key.problem.made
         },
     }
 
@@ -86,9 +90,10 @@ def _find_case(key: Key) -> Case | None:
     """What went back: of a program with events the first call that can be followed."""
     if key.run is not None:
         return next((event.case for event in key.run.events if event.case is not None), None)
-    if key.problem.order == 2:  # the run itself, not that of its gradient
-        return replace(key.problem, order=1).case(key.points[0])
-    return key.case(0)
+    problem, own = key.problem.plain, key.problem.select_inputs(key.problem.inputs)
+    wrt = [name for name in problem.wrt if name in own] or [n for n in own if own[n].requires_grad]
+    # The run itself, not that of its gradient.
+    return replace(problem, order=1, wrt=tuple(wrt)).case(problem.select_inputs(key.points[0]))
 
 
 OF_TWO = {

@@ -24,6 +24,8 @@ def problem(text):
         "{x: 0.9}\nprogram: x**2*sin(3*x)\n",
         "{x: 0.9, y: 2.0}\nprogram: x**2*y + exp(x*y)\nwrt: [y]\n",
         "{A: {shape: [3, 2], requires_grad: false}, w: {shape: [2]}}\nprogram: sum((A @ w)**2)\n",
+        "{x: 1.4, w: 0.6}\nprogram: |\n  z = w*x\n  a = tanh(z)\n  (a - 3)**2\nwrt: [a, z, w]\n",
+        "{x: {shape: [3]}}\nprogram: |\n  z = 2*x\n  sum(z**3)\nwrt: [z]\n",
     ],
 )
 def test_it_is_right_where_it_is_typed_as_an_answer(text):
@@ -43,7 +45,6 @@ def test_it_is_right_where_it_is_typed_as_an_answer(text):
     ],
 )  # fmt: skip
 def test_the_chain_rule_ends_in_the_derivative(text, given, due):
-    """A student's own numbers included."""
     found = solve_again(describe_problem(problem(text)), given)
     assert float(found.backward[-1][2]) == pytest.approx(due, rel=1e-9)
 

@@ -42,14 +42,13 @@ def visited(tmp_path_factory):
 
 
 def test_attempts_are_kept_of_who_has_a_name(visited):
-    """Each but those of hints, which are no judgements; what was right once stays the answer."""
     directory, page, _ = visited
     found = [(student, problem, verdict) for student, problem, _, verdict in attempted(directory)]
     cubic = [("ada", "cubic", verdict) for verdict in ("wrong", "right", "wrong")]
     assert found == [*cubic, ("ada", "two", "wrong")]
     assert re.search(r'class="solved"><a href="/p/cubic"', page)
     assert re.search(r'class="tried"><a href="/p/two"', page)
-    assert "1 of 5" in page
+    assert "1 of 6" in page
     with closing(sqlite3.connect(directory / "results.sqlite")) as db:
         asked = "SELECT calls FROM questions WHERE problem = 'two' AND verdict = 'wrong'"
         assert db.execute(asked).fetchall() == [(1,)]
@@ -60,7 +59,7 @@ def test_attempts_make_the_report(visited):
     out = directory / "grades.csv"
     done = expect(report(directory, "--as", "csv", "-o", out), 0)
     assert "stopped" not in done.output
-    assert out.read_text().splitlines()[1].replace('"', "").startswith("ada,1,0,0,0,0,1,5")
+    assert out.read_text().splitlines()[1].replace('"', "").startswith("ada,1,0,0,0,0,0,1,6")
     expect(report(directory), 0)
     assert len(list((directory / "students").iterdir())) == 1
 
