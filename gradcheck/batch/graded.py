@@ -349,7 +349,7 @@ def _write_group(path: Path, folder: Path, between: tuple[str, str]) -> tuple[An
     try:
         _write_students(_open_beside(path), folder, between)
     except OSError as error:
-        return error.errno, error.strerror, str(error.filename)
+        return error.errno, error.strerror, error.filename
     return ()
 
 

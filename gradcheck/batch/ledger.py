@@ -145,6 +145,9 @@ class Ledger:
         self.path, self.readonly, self.known = path, readonly, known
         self.unsaved, self.saved = 0, time.monotonic()
         place = f"{path.absolute().as_uri()}?mode={'ro' if readonly else 'rwc'}" if path else ""
+        if readonly and path and not os.access(path.parent, os.W_OK):
+            log = path.with_name(f"{path.name}-wal")  # what a writer has not yet put into the file
+            place += "" if log.exists() else "&immutable=1"  # SQLite would make one
         with ExitStack() as failed:
             try:
                 self.db = sqlite3.connect(place or ":memory:", uri=True)
@@ -152,7 +155,7 @@ class Ledger:
                 self._prepare()
             except sqlite3.Error as error:
                 why = describe_trouble(error, path)
-                cure = "" if why == FULL_DISK else " - move it away to start anew"
+                cure = "" if readonly or why == FULL_DISK else " - move it away to start anew"
                 raise Unusable(f"{path}: {why}{cure}") from None
             failed.pop_all()
 
