@@ -83,7 +83,9 @@ def draw_given_point(problem: Problem) -> Point:
     drawn = [i for i in problem.inputs.values() if i.value is None]
     if not drawn:
         return fixed
-    for point in draw_candidates(fixed, drawn, problem.seed, SCALES * TRIES):
+    usual = draw_candidates(fixed, drawn, problem.seed, SCALES * TRIES)
+    near = ({**point, **fixed} for point in _draw_all_candidates(problem, TRIES * len(SCALES)))
+    for point in chain(usual, near):
         try:
             problem.value_on("float", point)  # where it fails, a closed form takes its time to
         except GradcheckError:
