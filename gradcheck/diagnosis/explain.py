@@ -40,7 +40,7 @@ from gradcheck.mistakes.calculus import (
     number_slip,
     sign_error,
 )
-from gradcheck.mistakes.row import COVERING, TELLING, VAGUE
+from gradcheck.mistakes.row import COVERING, GENERIC, TELLING, VAGUE
 from gradcheck.values import Array, Params, Value
 
 PREFERRED = {True: ("calculus", "whole"), False: ("backprop", "whole")}
@@ -464,7 +464,8 @@ def _pair_with_whole(
         table = prepared.tables[part].get(shape, NOTHING_FITS)
         for made in (prepared.made[n] for n in table.fitting(wanted, flat)):
             own = made.mistake
-            if own.family != "whole" and own.id != row.id and own.rank < VAGUE:
+            least = VAGUE if row is not whole_answer.factor_two else GENERIC
+            if own.family != "whole" and own.id != row.id and own.rank < least:
                 yield made, Made(row, prepared.span, made.at)
 
 

@@ -119,6 +119,8 @@ def _act_on_rows(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
     each = [collect(row, rows) for row in zip(*(case.list_rows() for case in cases), strict=True)]
     for key in dict.fromkeys(key for acts in each for key in acts.found):
         first = next(acts.found[key] for acts in each if key in acts.found)
+        if first.span is None and ask_once(cases[0]) is not cases[0]:
+            continue  # in the first derivative, which nobody wrote
         at = [
             stack_rows(case, [(a.found[key].at if key in a.found else a.right)[k] for a in each])
             for k, case in enumerate(cases)

@@ -313,8 +313,13 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
 
 
 def list_changes_of_arrays(formula: Formula, sizes: Shapes) -> Iterator[Replacement]:
-    """Another transpose, another sign, a product of matrices for one of entries."""
+    """Another transpose, sign, order or axis, a product of matrices for one of entries."""
     for node in ast.walk(formula.tree.body):
+        match node:
+            case ast.Call(function, args, [ast.keyword("axis", ast.Constant(0 | 1 as at)), *more]):
+                turned = [ast.keyword("axis", ast.Constant(1 - at)), *more]
+                new = ast.Call(function, args, turned)
+                yield Replacement("summed-over-wrong-axis", Piece(node), new)
         match node:
             case ast.Name() | ast.Call() | ast.Attribute() if len(sizes.of(node) or ()) > 1:
                 yield Replacement("transposed", Piece(node), _turn(node))
@@ -325,6 +330,10 @@ def list_changes_of_arrays(formula: Formula, sizes: Shapes) -> Iterator[Replacem
                 yield Replacement("elementwise-for-matmul", Piece(node), matmul)
                 for a, b in ((_turn(left), right), (left, _turn(right))):
                     yield Replacement("transposed", Piece(node), ast.BinOp(a, ast.MatMult(), b))
+        match node:
+            case ast.BinOp(left, ast.Mult() | ast.MatMult(), right) if sizes.of(right):
+                swapped = ast.BinOp(right, ast.MatMult(), left)
+                yield Replacement("operands-swapped", Piece(node), swapped)
 
 
 def _turn(node: ast.expr) -> ast.expr:

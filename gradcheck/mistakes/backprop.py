@@ -81,12 +81,12 @@ def _with_other(e: Edge, tensor: Numbers) -> Numbers:
 
 def _other_side(e: Edge) -> Sequence[Numbers]:
     """What one side of a quadratic form `x @ A @ x` gives back, as the other side would."""
-    if np.ndim(e.other) == 2:  # x @ A, to which x comes back
-        square = e.other.shape == e.other.T.shape
-        return [_with_other(e, e.other.T)] if square and _is_multiple(e.g, e.x) else []
-    squares = [m for m in e.around if np.shape(m) == (len(e.x), len(e.x))]
-    turned = [m for a in squares for m in (a, a.T) if _is_multiple(e.other, m @ e.x)]
-    return [e.g * np.sum(e.other) / np.sum(m @ e.x) * (m.T @ e.x) for m in turned[:1]]
+    if np.ndim(e.other) == 2 and e.other.shape == e.other.T.shape and _is_multiple(e.g, e.x):
+        return [_with_other(e, e.other.T)]  # x @ A, to which x comes back
+    alike = np.ndim(e.x) < 3 and e.other.shape == e.x.T.shape
+    squares = [m for m in e.around if alike and np.shape(m) == (len(e.x), len(e.x))]
+    turned = [m for a in squares for m in (a, a.T) if _is_multiple(e.other.T, m @ e.x)]
+    return [_with_other(e, np.sum(e.other) / np.sum(m @ e.x) * (m.T @ e.x).T) for m in turned[:1]]
 
 
 def _is_multiple(a: Numbers, b: Numbers) -> bool:
@@ -107,7 +107,7 @@ mistake("accumulate", "overwritten-not-accumulated", anywhere,
     "`{text}` is used more than once: the gradients of all its uses add up, here only one of them "
     "is left.",
     (lambda m: m.g, "sum(x**3 + sin(x))", "3*x**2"), rank=GENERIC)
-pull("matrix-taken-as-symmetric", lambda e: e.op == "matmul" and np.ndim(e.x) == 1,
+pull("matrix-taken-as-symmetric", lambda e: e.op == "matmul",
     "`{u}` meets the matrix of `{text}` from both sides, once transposed: taking twice one of them "
     "needs a symmetric matrix.",
     (lambda e, side: side, "x @ A @ x", "2*A @ x"),
@@ -116,7 +116,7 @@ pull("matrix-taken-as-symmetric", lambda e: e.op == "matmul" and np.ndim(e.x) ==
 pull("counted-twice", lambda e: e.shared,
     "What comes back from `{text}` was added twice.",
     (lambda e: 2 * e.right, "sum(x**3 + sin(x))", "6*x**2 + cos(x)"), habit=False)
-pull("path-dropped", anywhere,
+pull("path-dropped", lambda e: e.op != "matmul" or not np.array_equal(e.x, e.other),  # r @ r
     "The path back through `{text}` to `{u}` is missing from the gradient.",
     (lambda e: 0 * e.right, "sum((x - mean(x))**3)", "3*(x - mean(x))**2", "x 5"), habit=False)
 fit("broadcast-not-summed", _is_stretched,
@@ -191,13 +191,13 @@ pull("wrong-tensor-in-derivative",
 pull("sum-for-mean", lambda e: e.op == "mean",
     "`{text}` is a mean: the division by the number of entries is missing.",
     (lambda e: e.right * _count(e), "mean(x**2)", "2*x", "x 5"), hidden_by=(ONE_LONG,))
-pull("mean-for-sum", lambda e: e.op == "sum",
+pull("mean-for-sum", lambda e: e.op == "sum" or (e.op == "matmul" and np.ndim(e.y) == 0),
     "`{text}` is a sum, but the gradient was divided by the number of terms, as for a mean.",
     (lambda e: e.right / _count(e), "sum(x**2)", "2*x/5", "x 5"), hidden_by=(ONE_LONG,))
 pull("mean-for-sum", lambda e: e.op == "mean",
     "The division by the number of entries of `{text}` was made twice.",
     (lambda e: e.right / _count(e), "mean(x**2)", "2*x/25", "x 5"), hidden_by=(ONE_LONG,))
-pull("mean-for-sum", lambda e: _matrices(e) and e.i == 1,
+pull("mean-for-sum", lambda e: _matrices(e) and e.i == 1 and len(e.g) != 2,
     "The gradient at `{text}` was averaged over the rows; the product sums over them.",
     (lambda e: e.right / len(e.g), "sum(tanh(X @ W))", {"W": "X.T @ (1 - tanh(X @ W)**2) / 5"}),
     hidden_by=(ONE_LONG,))
@@ -492,7 +492,9 @@ pull("mask-wrong", lambda e: e.op == "relu",
     (lambda e: e.g * (e.g > 0), "sum(sin(3*relu(x)))", "3*cos(3*relu(x))*(cos(3*relu(x)) > 0)",
      "x 7"), hidden_by=(ALL_PASS,))
 pull("mask-wrong",
-    lambda e: e.op in ("relu", "maximum", "minimum") or (e.op == "where" and e.i > 0),
+    lambda e: e.op in ("relu", "maximum", "minimum")
+    or (e.op == "where" and e.i > 0)
+    or (e.op == "multiply" and np.size(e.other) > 1 and set(np.ravel(e.other)) == {0, 1}),
     "The mask at `{text}` is the wrong way round: it lets through what did not pass.",
     (lambda e: e.g - e.right, "sum(relu(x)**2 + relu(x))", "1.0*(x <= 0)", "x 7"),
     hidden_by=(ALL_PASS,))

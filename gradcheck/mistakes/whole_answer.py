@@ -160,5 +160,8 @@ TYPING: list[Mistake] = [brackets_missing, *dict.fromkeys(SLIPS.values())]
 
 OF_MATRICES: dict[str, Mistake] = {
     id: replace(SLIPS["bracket"], id=id, says="A matrix is off: {cure} it is right.")
-    for id in ("transposed", "elementwise-for-matmul")
+    for id in ("transposed", "elementwise-for-matmul", "operands-swapped")
 }
+OF_MATRICES["summed-over-wrong-axis"] = replace(
+    SLIPS["bracket"], id="summed-over-wrong-axis", says="An axis is off: {cure} it is right."
+)
