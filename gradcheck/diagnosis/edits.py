@@ -116,7 +116,7 @@ def list_stages(
     picked = (n for n in every if isinstance(n, ast.Subscript))
     asked |= {id(n.value) for n in picked if isinstance(n.ctx, ast.Store)}
     nodes = [n for n in every if id(n) not in asked and (chosen is None or id(n) in chosen)]
-    within = {id(inner): name for n in nodes for inner, name in _names_within(n)}
+    within = {id(inner): name for n in nodes for inner, name in list_names_within(n)}
     found = [e for node in nodes for e in _edit_node(node, words, within.get(id(node), ""))]
     changed = [edit for edit in found if not edit.takes_away]
     near, wholes = _find_near(nodes, words), list(_find_wholes(body, nodes))
@@ -225,7 +225,7 @@ def _vary_whole(node: Value, rows: Value, other: str = "", cotangent: str = "") 
 def _edit_node(node: ast.AST, words: SourceWords, within: str) -> Iterator[Edit]:
     """What might be said differently at one place of a backward pass.
 
-    All that goes wrong `within` some places has one name: see `_names_within`.
+    All that goes wrong `within` some places has one name: see `list_names_within`.
     """
     for name, new in (*_edit_by_rows(node, words), *_edit_by_kind(node, words)):
         yield Edit(name if _is_text(node) else within or name, node, new)
@@ -240,7 +240,7 @@ def _edit_by_rows(node: Value, words: SourceWords) -> Iterator[Renamed]:
                 yield _name_surplus(node, new, words) if name == EXTRA else name, new
 
 
-def _names_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def list_names_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     """The parts of a node in which every slip has a name of its own: picked, summed, turned."""
     parts: list[ast.AST] = []
     name = ""

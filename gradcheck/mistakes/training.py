@@ -201,6 +201,7 @@ for _id, _says, _due, _came in (
     ("path-dropped", "A term is lacking: one of the ways to the loss.", "a + b", "a"),
     ("term-too-many", "There is a term too many.", "a", "a + b"),
     ("broadcast-not-summed", "A sum over the rows is lacking.", "D.sum(0)", "D"),
+    ("summed-over-wrong-axis", "Another axis is due.", "D.sum(0)", "D.sum(1)"),
     ("mask-wrong", "A comparison is another one than is due.", "x > 0", "x < 0"),
     ("power-dropped", "A power is lacking, or is too many.", "h**2", "h"),
     ("wrong-variable", "Another variable stands here than is due.", "1 - h**2", "1 - z**2"),

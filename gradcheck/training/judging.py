@@ -18,7 +18,14 @@ from itertools import chain, count, islice
 import numpy as np
 
 from gradcheck.diagnosis import Diagnosis, Hypothesis
-from gradcheck.diagnosis.edits import MODULES, NOBODY, Edit, SourceWords, list_stages
+from gradcheck.diagnosis.edits import (
+    MODULES,
+    NOBODY,
+    Edit,
+    SourceWords,
+    list_names_within,
+    list_stages,
+)
 from gradcheck.diagnosis.patterns import fill
 from gradcheck.documents.document import Passage, locate_node
 from gradcheck.errors import GradcheckError, TextError
@@ -184,6 +191,7 @@ def _changes(tree: ast.Module, words: SourceWords, numbers: Sequence[float]) -> 
     edits = list(chain(*list_stages(whole, words)))
     clone = "clone" if "torch" in _find_names(tree) else "copy"
     due = list[Edit]()
+    within = {id(inner): name for n in nodes for inner, name in list_names_within(n)}
     sized = {id(n.value) for n in nodes if isinstance(n, ast.Attribute) and n.attr in SIZED}
     edits = [e for e in edits if id(e.old) not in sized or e.name == "another-name"]
     for node in nodes:
@@ -195,7 +203,8 @@ def _changes(tree: ast.Module, words: SourceWords, numbers: Sequence[float]) -> 
                 edits += [Edit("another-name", node, ast.Name(v, ast.Load())) for v in words.names]
             case ast.Constant(value) if type(value) in (int, float):
                 others = (ast.Constant(number) for number in numbers if number != value)
-                due += [Edit("coefficient-slip", node, other) for other in others]
+                called = within.get(id(node), "coefficient-slip")  # an axis, an index
+                due += [Edit(called, node, other) for other in others]
     named = [(_name_edit(e, id(e.old) in steps, id(e.old) in totals), e) for e in due + edits]
     alike = defaultdict[tuple[str, object], list[Edit]](list)
     for name, edit in named:
