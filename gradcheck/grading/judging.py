@@ -291,6 +291,8 @@ def read_output(key: Key, part: Part, due: Output, answer: Value) -> tuple[Outpu
         return shape, make_readings({}, Plain(shape))
     if isinstance(due, bool) and isinstance(answer, str):
         answer = TRUTHS.get(answer.strip(" .").lower(), answer)
+    if isinstance(due, list) and isinstance(answer, str):
+        answer = _split_list(answer)
     if isinstance(answer, list) and isinstance(due, list):
         pairs = islice(zip_longest(answer, due), len(answer))
         pieces = [read_output(key, part, wanted, mine) for mine, wanted in pairs]
@@ -306,6 +308,19 @@ def read_output(key: Key, part: Part, due: Output, answer: Value) -> tuple[Outpu
     if values is None:
         raise GradcheckError("it has no finite value")
     return values, ready
+
+
+def _split_list(text: str) -> str | list[str]:
+    """The entries of a list that was typed, as texts; anything else as it is."""
+    whole = text.strip()
+    if not (whole.startswith("[") and whole.endswith("]")):
+        return text
+    entries, depth = [""], 0
+    for letter in whole[1:-1]:
+        depth += (letter in "([{") - (letter in ")]}")
+        entries += [""] if letter == "," and not depth else []
+        entries[-1] += letter if letter != "," or depth else ""
+    return entries
 
 
 def _spread_halves(value: Output, ready: Readings) -> Array:

@@ -23,7 +23,7 @@ from gradcheck.problem import draw
 from gradcheck.problem.record import Point, Problem, is_training
 from gradcheck.training import questions
 from gradcheck.training.questions import NUMBERS
-from gradcheck.values import Array, Value
+from gradcheck.values import Array
 
 LOOK = 128  # bits, for a look at floats
 GRADIENT = "d"  # before the name of a value: its gradient's
@@ -139,15 +139,10 @@ def _find_words(piece: ast.AST) -> set[str]:
 
 def list_shapes(problem: Problem, point: Point) -> dict[str, tuple[int, ...]]:
     """The shapes of the numbers that a program's names have at its end."""
-    names = frozenset(list_answerable(problem))
-    found: dict[str, Value] = {}
+    names, found = frozenset(list_answerable(problem)), dict[str, tuple[int, ...]]()
     with suppress(GradcheckError):
-        if names and is_training(problem):
-            found = questions.read_numbers(problem, point)
-        elif names:
-            known = problem.outcome_on("float", point).names
-            found = {name: v for name, v in known.items() if isinstance(v, NUMBERS)}
-    return {name: np.shape(value) for name, value in found.items() if name in names}
+        found = questions.list_shapes(problem, point) if names else {}
+    return {name: shape for name, shape in found.items() if name in names}
 
 
 def list_values(problem: Problem, point: Point) -> dict[str, Array]:

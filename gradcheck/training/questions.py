@@ -24,7 +24,7 @@ from gradcheck.numbers.run import silence_warnings
 from gradcheck.opinions.opinion import Case, contract
 from gradcheck.opinions.tape import Record, replay
 from gradcheck.ops import BY_SPELLING
-from gradcheck.problem.record import Input, Part, Path, Point, Problem
+from gradcheck.problem.record import Input, Part, Path, Point, Problem, is_training
 from gradcheck.training.ledger import BackwardCall, GradLedger, Holder, Span
 from gradcheck.training.run import RunEnd, execute
 from gradcheck.values import Array, Numbers, Params
@@ -36,7 +36,7 @@ DIGITS = 15  # that a float64 keeps of any decimal
 SMALL = 1_000  # of a denominator
 KEPT = 64  # cases that are remembered
 BRANCHES = (ast.If, ast.IfExp, ast.While, ast.BoolOp)
-NUMBERS = (np.ndarray, np.floating, float, int)  # that a program's names may hold
+NUMBERS = (Tensor, np.ndarray, np.floating, float, int)  # that a program's names may hold
 TAKEN_OUT = (".item()", ".tolist()", ".detach()")
 OTHER = "what is read is not the gradient of values that went back"
 MOVED = "a leaf was stepped before its gradient was taken"
@@ -80,38 +80,33 @@ class GradientQuestion(Problem):
     read: Part
     events: int
     exact: bool
-    known: dict[int, tuple[Point, Case, Path]] = field(default_factory=dict)
+    known: dict[int, tuple[Point, Case]] = field(default_factory=dict)
 
     def case(self, point: Point) -> Case:
         """The question at a point: the program is run there, and says what went back."""
-        return self._ask(point)[1]
-
-    def name_path(self, point: Point, conditions: Path) -> Path:
-        """By the operations that went back there: comparisons were made of floats."""
-        branches = any(isinstance(node, BRANCHES) for node in ast.walk(self.program.tree))
-        return self._ask(point)[2] if branches else conditions
-
-    def _ask(self, point: Point) -> tuple[Point, Case, Path]:
         if id(point) not in self.known:
             if len(self.known) >= KEPT:
                 self.known.clear()
-            self.known[id(point)] = point, *self._run(point)
-        return self.known[id(point)]
+            self.known[id(point)] = point, self._case(point)
+        return self.known[id(point)][1]
 
-    def _run(self, point: Point) -> tuple[Case, Path]:
+    def name_path(self, point: Point, conditions: Path) -> Path:
+        """By the operations that went back there: comparisons were made of floats."""
+        if not any(isinstance(node, BRANCHES) for node in ast.walk(self.program.tree)):
+            return conditions
+        summands = read_gradient(self.whole, self.read, point).summands
+        return tuple(f"{n.op.name} {n.span}" for record, _ in summands for n in record.nodes)
+
+    def _case(self, point: Point) -> Case:
         place: list[Span] = [None]
         found: GradientRead | GradcheckError
-        cotangent: Array | None = None
-        path: Path = ()
         try:
             found = read_gradient(self.whole, self.read, point)
             if self.exact and not found.exact:  # at a point of no decimals
                 raise GradcheckError(BLURRED)
             cotangent = found.summands[0][1] if len(found.summands) == 1 else None
-            nodes = (node for record, _ in found.summands for node in record.nodes)
-            path = tuple(f"{node.op.name} {node.span}" for node in nodes)
         except GradcheckError as error:
-            found = error
+            found, cotangent = error, None
 
         def at(span: Span) -> None:
             place[0] = span
@@ -121,8 +116,7 @@ class GradientQuestion(Problem):
                 raise found
             return found.value(kind, inputs, at)
 
-        case = Case(function, point, self.wrt, cotangent, self.seed, lambda: place[0])
-        return case, path
+        return Case(function, point, self.wrt, cotangent, self.seed, lambda: place[0])
 
 
 def make_question(problem: Problem, part: Part, point: Point) -> GradientQuestion | None:
@@ -324,10 +318,11 @@ def read_fraction(value: float) -> Fraction:
 # -- what a program names ------------------------------------------------------------------------
 
 
-def read_numbers(problem: Problem, point: Point) -> dict[str, Array]:
-    """The tensors and numbers that a program's names hold at its end, as floats."""
-    kinds, names = (Tensor, *NUMBERS), _run(problem, point).names.items()
-    return {name: np.array(unwrap(v), dtype=float) for name, v in names if isinstance(v, kinds)}
+def list_shapes(problem: Problem, point: Point) -> dict[str, tuple[int, ...]]:
+    """The shapes of the numbers that a program's names hold at its end."""
+    training = is_training(problem)
+    end = _run(problem, point) if training else problem.outcome_on("float", point)
+    return {name: np.shape(v) for name, v in end.names.items() if isinstance(v, NUMBERS)}
 
 
 def read_balls(problem: Problem, point: Point) -> dict[str, Numbers]:
@@ -343,7 +338,7 @@ def read_balls(problem: Problem, point: Point) -> dict[str, Numbers]:
                 leaves = _find_leaves(end.words.ledger, [record], point)
                 given = {step: balls(point[leaf]) for leaf, step in leaves.items()}
                 found[name] = replay(make_exact(record.above(given), "ball"), given, "ball")
-        if isinstance(value, (Tensor, *NUMBERS)) and name not in found:
+        if isinstance(value, NUMBERS) and name not in found:
             found[name] = _widen_floats(np.asarray(unwrap(value)))
     return found
 
