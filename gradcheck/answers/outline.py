@@ -454,8 +454,8 @@ class Outline(Prose):
         head, *between = self.links(tokens)
         name = "".join(t.text for t in head)
         between = between if [t.kind for t in head[:2]] != ["word", "word"] else []
-        product = "(" in name and head[0].text in self.words.names
-        if not between or product or not DEFINED.fullmatch(name):
+        taken = not {*"(^"}.isdisjoint(name) and head[0].text in self.words.names  # x(t), x^3
+        if not between or taken or not DEFINED.fullmatch(name):
             return None
         inside = between.pop()
         meaning = self.words.meaning(name)
