@@ -149,7 +149,6 @@ class Calls(Operands):
         return self.name(name, token.start)
 
     def mean_of(self, token: Token) -> ast.expr | None:
-        """`x_bar` as the mean of x."""
         name = token.text.removesuffix("_bar")
         if len(self.shapes.get(name) or ()) != 1:
             return None
@@ -180,7 +179,6 @@ class Calls(Operands):
         return self.word()
 
     def inverse(self, token: Token) -> ast.expr | None:
-        """`arc sin x`."""
         name = token.text + self.look(1).text
         if not self.words.function(name):
             return None

@@ -149,7 +149,6 @@ class Parser(Calls):
         return found or left
 
     def read_beside(self, left: ast.expr, start: int) -> ast.expr:
-        """A value and the factor that stands beside it."""
         token = self.tokens[self.at]
         indicator = token.text == "1" and self.indicator_comes(1)
         alone = token.text == "1" and not indicator and not self.sees("^", ahead=1)

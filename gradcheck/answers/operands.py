@@ -101,7 +101,6 @@ class Reading:
 
     @property
     def single(self) -> bool:
-        """Whether one number is due."""
         return self.due == ()
 
     def doubt(self, at: int, usual: bool = True) -> bool:
@@ -356,7 +355,6 @@ class Operands:
         return self.look(-1)
 
     def are_decimals(self, opening: Token) -> bool:
-        """Whether the commas of `[0,5; 1,5]` are decimal commas."""
         inside = spell(self.in_bracket(self.at - 1))
         if opening.text != "[" or not ROWS.fullmatch(inside):
             return False

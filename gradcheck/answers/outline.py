@@ -319,7 +319,6 @@ class Outline(Prose):
         return primed and not any(self.words.meaning(letter) for letter in letters)
 
     def parts(self, k: int, before: Tokens) -> bool:
-        """Whether a token parts two clauses."""
         tokens, token = self.tokens, self.tokens[k]
         if token.text == "=>" and (not before or "=" in [t.text for t in before]):
             name = "".join(t.text for t in takewhile(lambda t: t.text != "=", tokens[k + 1 :]))
@@ -522,8 +521,9 @@ class Outline(Prose):
                 if last or not self.is_label(tokens) or self.is_untaken(tokens):
                     steps += [self.make_step(tokens, label, not last)] if tokens else []
                     continue
-                if k == 0 and tokens:
-                    label = "".join(t.text for t in tokens)
+                text = "".join(t.text for t in tokens)
+                both = [self.names_another(each) for each in (label, text)]
+                label = text if text and (k == 0 or None not in both) else label
                 self.leave_out(tokens)
         if not steps:
             raise self.fault(self.tokens[0], "nothing but words was typed", "give a formula")
@@ -563,7 +563,8 @@ class Outline(Prose):
         names = {label: self.names_another(label) for label in labels if label}
         due = labels[0] or next((label for label in names if " " not in label), "")
         if names.get(due):
-            said = (label for label in names if names[label] is None and "deriv" in label)
+            silent = (label for label in names if names[label] is None)
+            said = (label for label in silent if "deriv" in label or " " in label)
             due = next((label for label in names if names[label] is False), next(said, due))
         while steps[-1][0].label not in ("", due):
             self.leave_out(steps.pop()[1])

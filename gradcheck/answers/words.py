@@ -153,7 +153,6 @@ class Words:
         return not piece.isdigit() and self.meaning(piece).kind == "function"
 
     def takes_several(self, word: str) -> bool:
-        """Whether a word ends with a function of several arguments."""
         meaning = self.meant(word)
         if not meaning and (ways := segment(self, word, opens=True)):
             meaning = self.meaning(ways[0][-1])

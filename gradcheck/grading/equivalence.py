@@ -168,7 +168,6 @@ def _describe_shapes(mine: Array, due: Array) -> str:
 
 
 def level_of(values: Array) -> arb:
-    """The size of the largest entry."""
     return max((abs(ball.mid()) for ball in values.flat), default=arb(0))
 
 

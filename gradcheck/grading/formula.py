@@ -265,7 +265,6 @@ class Line:
         return end
 
     def values(self, point: Mapping[str, Array], bits: int) -> list[Value]:
-        """What is in every slot at a point."""
         if bits not in self.known:
             known = self.known[bits] = [None] * len(self.found)
             for k, number in self.numbers.items():
@@ -354,12 +353,10 @@ class Readings:
 
     @property
     def plain(self) -> bool:
-        """Whether it is a truth value, a name, nothing."""
         return isinstance(self.read, Plain)
 
     @property
     def formula(self) -> Formula | None:
-        """The one formula that it is."""
         return self.read if isinstance(self.read, Formula) else None
 
     @property

@@ -107,7 +107,6 @@ class Judgement:
 
     @property
     def formula(self) -> Formula | None:
-        """The one formula that the answer is."""
         return self.ready.formula if self.ready is not None else None
 
     @property

@@ -62,7 +62,6 @@ class Key:
     run: training.Reference | None = None
 
     def case(self, k: int) -> Case:
-        """The question at point k."""
         return self.problem.case(self.points[k])
 
     @cached_property

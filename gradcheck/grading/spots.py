@@ -72,7 +72,6 @@ class Spot:
 
     @cached_property
     def given(self) -> Point:
-        """The inputs here."""
         return self.problem.select_inputs(self.point)
 
     @cached_property
