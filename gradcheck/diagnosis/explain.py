@@ -464,8 +464,8 @@ def _pair_with_whole(
         table = prepared.tables[part].get(shape, NOTHING_FITS)
         for made in (prepared.made[n] for n in table.fitting(wanted, flat)):
             own = made.mistake
-            least = VAGUE if row is not whole_answer.factor_two else GENERIC
-            if own.family != "whole" and own.id != row.id and own.rank < least:
+            vague = GENERIC if row is whole_answer.factor_two and own.common < USUAL else VAGUE
+            if own.family != "whole" and own.id != row.id and own.rank < vague:
                 yield made, Made(row, prepared.span, made.at)
 
 

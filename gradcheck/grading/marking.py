@@ -95,7 +95,7 @@ def _explain(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judge
     known = judged.diagnosis.hypotheses if judged.diagnosis else ()
     doubtful = not known or any(
         h.rank >= VAGUE
-        or h.with_ is not None  # two mistakes
+        or (h.with_ is not None and (h.with_.span != h.span or not key.looks(part)))  # or of arrays
         or (h.common <= RARE and not h.mistake.slip)
         for h in known
     )

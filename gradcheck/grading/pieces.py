@@ -330,6 +330,7 @@ def list_changes_of_arrays(formula: Formula, sizes: Shapes) -> Iterator[Replacem
                 yield Replacement("elementwise-for-matmul", Piece(node), matmul)
                 for a, b in ((_turn(left), right), (left, _turn(right))):
                     yield Replacement("transposed", Piece(node), ast.BinOp(a, ast.MatMult(), b))
+    for node in ast.walk(formula.tree.body):  # the shapes ask for a transpose first
         match node:
             case ast.BinOp(left, ast.Mult() | ast.MatMult(), right) if sizes.of(right):
                 swapped = ast.BinOp(right, ast.MatMult(), left)

@@ -387,6 +387,10 @@ ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 SHAPES: tuple[tuple[str, str], ...] = (
     (r"matmul: .*\(size (\d+) is different from (\d+)\)",
      r"in a matrix product rows of \2 entries meet columns of \1"),
+    (r"mat1 .* multiplied \((?:\d+x)*(\d+) and (\d+)[x\d]*\)",
+     r"in a matrix product rows of \1 entries meet columns of \2"),
+    (r"The size of tensor a \((\d+)\) .* b \((\d+)\).*",
+     r"lengths of \1 and \2 could not be broadcast"),
     (r"(\w+?)1?: .*gufunc.*\(size (\d+) is different from (\d+)\)",
      r"lengths of \3 and \2 could not be broadcast in `\1`"),
     (r"(\w+?)1?: .*not have enough dimensions.*", r"`\1` is given an array of too few axes"),
