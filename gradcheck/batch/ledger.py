@@ -160,7 +160,6 @@ class Ledger:
             failed.pop_all()
 
     def _prepare(self) -> None:
-        """Check the file, and make its tables where there are none."""
         if self.path is not None:
             if not self.readonly:
                 self.db.execute("PRAGMA journal_mode = WAL")

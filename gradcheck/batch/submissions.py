@@ -27,7 +27,8 @@ from gradcheck.documents.table import COLUMNS, TABLE, WINDOWS, decode, is_bomb, 
 from gradcheck.errors import Complaint, GradcheckError, TextError
 from gradcheck.report.figures import escape_controls
 
-NOTEBOOK_BYTES, PAGE_BYTES = 20_000_000, 4_000_000  # the pictures of other cells count
+CELL_BYTES, PAGE = 20_000_000, 4_000_000  # bytes with pictures; letters of a page without them
+PICTURE = re.compile("""(?<=["'])data:[^"']*""")
 MOST = 1_000  # answers in one file
 TAG = re.compile(r"\s*(?:#\|?\s*gradcheck:|%%gradcheck\b)\s*(\S.*)")
 TIMES = frozenset(
@@ -58,7 +59,7 @@ DOCUMENTS = (".yaml", ".yml", ".json")
 ENDINGS = (*DOCUMENTS, ".ipynb", ".csv", ".xlsx", ".zip")
 MEMBERS = 200_000  # files in one archive: a course of 100,000 with two files each
 EXPANDED = 4_000_000_000  # bytes of all of them
-BROKEN = (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, RuntimeError)
+BROKEN = (OSError, EOFError, ValueError, AssertionError, RuntimeError, zlib.error, zipfile.error)
 PIECE = 1 << 16  # bytes read at once
 WRITTEN = {"grades.csv", "grades.xlsx", "canvas.csv", "moodle.csv", "codes.csv", "gradescope"}
 WRITTEN |= {"filled.csv", "filled.xlsx"}
@@ -270,6 +271,8 @@ class _Typed(HTMLParser):
 def _read_typed(text: str, asked: Collection[str]) -> Iterator[tuple[str, Any]]:
     """What lines `problem: answer` of a page answer; a line of its own continues what is above."""
     typed, found, inside, deep = _Typed(), [("", list[str]())], "", 0
+    if len(text := PICTURE.sub("", text)) > PAGE:
+        raise GradcheckError(f"more than {PAGE:,} letters - hand in the answers alone")
     typed.feed(text)
     typed.handle_data(unescape(typed.rawdata))  # no `close`: it looks for an end from every `<`
     for line in map(str.strip, "".join(typed.pieces).splitlines()):
@@ -298,8 +301,7 @@ def _read_typed(text: str, asked: Collection[str]) -> Iterator[tuple[str, Any]]:
 
 def _read_cells(file: File, asked: Collection[str]) -> list[tuple[str, Any]]:
     """What a notebook or a typed page answers: a problem (and part), and what; None if empty."""
-    most = NOTEBOOK_BYTES if file.ending == ".ipynb" else PAGE_BYTES
-    text = decode(_read_content(file, most, " - clear its outputs"), file.name)
+    text = decode(_read_content(file, CELL_BYTES, " - leave outputs and pictures out"), file.name)
     if file.ending == ".ipynb":
         found, cure = _read_tagged(text), "an answer's cell begins `#| gradcheck: PROBLEM`"
     else:

@@ -85,7 +85,7 @@ SCALAR_TYPES = {
 def warn(said: str) -> None:
     """Warn where the program is: what is compiled has no frame of its own."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith("gradcheck."):
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith("gradcheck."):
         level, frame = level + 1, frame.f_back
     warnings.warn(said, UserWarning, stacklevel=level)
 
@@ -169,8 +169,9 @@ def explain_shapes(row: Op, values: Sequence[Value], params: Params, error: Exce
     if type(error) is not ValueError:
         return error
     said, (first, *others) = str(error), [np.shape(v) for v in values]
-    sizes = " and ".join("x".join(map(str, shape)) for shape in (first, *others))
-    if row.name == "matmul":
+    if row.name == "matmul" and "broadcast" not in said:
+        first = first if len(others[0]) != 2 else (math.prod(first[:-1]), *first[-1:])
+        sizes = " and ".join("x".join(map(str, shape)) for shape in (first, *others))
         said = f"mat1 and mat2 shapes cannot be multiplied ({sizes})"
     elif row.name == "reshape":
         asked = np.ravel(params["shape"]).tolist()

@@ -322,10 +322,14 @@ nth_: Routine = lambda t, n: write(t, NTH, (), NTH.normal((n, t), {})[1])
 
 
 def expose(t: Value) -> Value:
-    """`t.data`: the same memory, of whose writes the tape hears nothing."""
+    """`t.data`: the same memory, of whose writes the tape hears nothing.
+
+    But it hears of those to a number by itself, of which it may have saved a copy.
+    """
     twin = t.detach()
-    twin._writes = None
-    twin._memory.source = t._place
+    if t.ndim or t._view:
+        twin._writes = None
+        twin._memory.source = t._place
     return twin
 
 

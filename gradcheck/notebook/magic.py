@@ -113,7 +113,6 @@ class NotebookPractice:
 
 
 def _show_question(ready: Key) -> Shown:
-    """The problem itself: its words, its program, its graph."""
     from gradcheck.web.drawing import draw_graphs  # noqa: PLC0415
 
     problem = ready.problem

@@ -464,7 +464,6 @@ class Picked(NamedTuple):
 
 
 def _as_line(x: Numbers) -> Numbers:
-    """A number as an array of one entry, anything else as it is."""
     return np.reshape(x, (1,)) if np.ndim(x) == 0 else x
 
 

@@ -154,5 +154,4 @@ def render_inline(text: str) -> Markup:
 
 
 def _render_mathematics(source: str, how: Mapping[str, Any]) -> str:
-    """LaTeX as a `math` element, or as it was typed."""
     return to_mathml(source, block=bool(how["display_mode"])) or f"<code>{escape(source)}</code>"

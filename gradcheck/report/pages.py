@@ -282,5 +282,4 @@ class _Numbers(ast.NodeTransformer):
 
 
 def _escape_markdown(text: str) -> str:
-    """A text in which nothing means anything to Markdown."""
     return MARKDOWN.sub(r"\\\1", " ".join(text.split()))

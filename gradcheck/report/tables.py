@@ -75,7 +75,6 @@ class Gradients:
         yield from put_behind(line, text and f"  = {text}", width - 2)
 
     def _find_widest(self, name: str) -> float:
-        """The widest error bar that any opinion has on an entry."""
         opinions = self.verdict.opinions.values()
         known = [o.gradients[name].error for o in opinions if name in o.gradients]
         return max((float(np.max(error, initial=0.0)) for error in known), default=np.inf)

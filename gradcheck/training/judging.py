@@ -457,7 +457,6 @@ def _join(yours: Output, due: Output) -> Output:
 
 
 def _find_departure(part: Part, found: Comparison) -> Iterator[str]:
-    """From which call on a series that was recorded is another one."""
     read: Numbers = part.ask.tree.body[-1] if part.ask else None
     read, index = getattr(read, "value", None), found.index
     if isinstance(read, ast.List) and index and index[0] < len(read.elts):

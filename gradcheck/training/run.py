@@ -208,7 +208,6 @@ def trace(
 
 @contextmanager
 def _note_warnings(notes: list[str]) -> Iterator[None]:
-    """PyTorch's warnings, each once."""
     with warnings.catch_warnings(record=True, action="always", category=UserWarning) as caught:
         yield
     notes += dict.fromkeys(str(warning.message) for warning in caught)

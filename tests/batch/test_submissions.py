@@ -345,10 +345,6 @@ def test_files_of_other_kinds_are_said(tmp_path):
     assert said.why.endswith("scan3.pdf, scan4.pdf and 2 more")
 
 
-def cut(content):
-    return content[: len(content) // 2]
-
-
 ONE = zipped({"ada.yaml": ADA})
 ROWS = b"student,line\n"
 TAGGED = b'{"source": "#| gradcheck: a%sb"}, '
@@ -359,7 +355,7 @@ HOSTILE = [
     ("zip", zipped({"a.yaml": b"a" * 1_000_001}, zipfile.ZIP_STORED), "more than 1,000,000 bytes"),
     ("zip", zipped({"inner.zip": ONE}), "an archive in an archive"),
     ("zip", zipped({"ada.yaml": "\x1b[2J" * 9}), "not readable as YAML"),
-    ("zip", cut(ONE), "not readable as a zip archive"),
+    ("zip", ONE[: len(ONE) // 2], "not readable as a zip archive"),
     ("zip", zipped({LINK: "/etc/passwd"}), "a link is not followed"),
     ("zip", zipped({"a.yaml": ADA}, zipfile.ZIP_STORED).replace(b"6x", b"7x"), "Bad CRC-32"),
     ("zip", zipped({"é.yaml": ADA}).replace("é".encode(), b"\xff\xff"), "not readable as a zip"),
@@ -368,6 +364,8 @@ HOSTILE = [
     ("ipynb", b'{"cells": [], "n": ' + b"1" * 5_000 + b"}", "no answers were found"),
     ("ipynb", b'{"cells": [%s1]}' % (TAGGED % (b" " * 5_000) * 1_001), "more than 1000 answers"),
     ("onlinetext.html", b"<a " * 50_000, "no answers were found"),
+    ("onlinetext.html", b"<a " * 1_400_000, "more than 4,000,000 letters"),
+    ("onlinetext.html", b"<img src='data:%s'><![<" % (b"A" * 5_000_000), "cannot be read"),
     ("yaml", b"\x00\xff" * 500, "not UTF-8"),
     ("yaml", b"\x7fELF\x02\x01\x01" + bytes(100), "control characters are not allowed"),
     ("yaml", b"answers: {line: " + b"[" * 900 + b"]" * 900 + b"}", "levels deep"),
