@@ -519,8 +519,8 @@ class Calls(Operands):
         if not bound or len(bound) != len(self.reading.due or ()) or self.single:
             return False
         named = {node.id for node in ast.walk(body) if isinstance(node, ast.Name)}
-        own = self.words.names.isdisjoint(bound) and not named.isdisjoint(bound)  # of a δ alone
-        return own or self.shape(body) == ()
+        spread = self.shape(body) == () or not named.isdisjoint(bound)  # by a δ alone
+        return spread and self.words.names.isdisjoint(bound)  # not by the x of f_x
 
     def for_every_entry(self, body: ast.expr) -> ast.expr:
         """The array of such entries, by the letters of its left side: `∂L/∂W_ji =`, `δ_i =`.

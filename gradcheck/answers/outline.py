@@ -85,9 +85,9 @@ PARTIAL = re.compile(
     r"(?:[∂d]\w*/[∂d](\w+)|\\frac\{[∂d]\w*\}\{[∂d](\w+)\}|[A-Za-z]_?(\w+))(?:\(.*\))?"
 )
 ORDER = re.compile(
-    r"(?:\\frac\{)?(?:[^\W\d]\w*\^?\{?(?:(?P<primes>'+)|\((\d)\))|[d∂D]\^\{?(\d))"
-    r"|\w*?(?:(?P<first>first|erste|prim\w+)|second|zweite|segunda)(?:deriv|ableit)"
-    r"|\w*?d[eé]riv(?:ée|ada|ata)(?:second|segund)",
+    r"(?:\\frac\{)?(?:[^\W\d]\w{0,2}\^?\{?(?:(?P<primes>'+)|\((\d)\))|[d∂D]\^\{?(\d))"
+    r"|\w*?(?:(?:second|zweite|segunda|third|dritte|tercera)(?:deriv|dériv|ableit)"
+    r"|d[eé]riv(?:ée|ada|ata)(?:second|segund|trois|terz|tercer))",
     re.I,
 )
 BOUND = re.compile(r"_([a-z]{1,3})(?=\W|∂|\Z)")  # the letters of `∂L/∂W_ji`, `∂y_i/∂x_j`
@@ -366,7 +366,8 @@ class Outline(Prose):
 
         def parts(k: int, before: Tokens) -> bool:
             text = tokens[k].text
-            if text in LINKS or (text in THEREFORE and self.follows(before, tokens[k + 1 :])):
+            linked = text in LINKS or (text == ":" and k and not before)  # f'(x) is: 3x^2
+            if linked or (text in THEREFORE and self.follows(before, tokens[k + 1 :])):
                 return True
             if not 0 < len(before) < LABEL or text not in IS:
                 return False
@@ -375,6 +376,8 @@ class Outline(Prose):
             if self.words.meaning(text) or k + 1 == len(tokens):
                 return False
             said = any(t.text.lower() in DERIVATIVES for t in before)
+            of = "d" in self.sketch(before) and self.says_nothing(before)  # another function
+            said = said and not of and not self.says_nothing(tokens[k + 1 : k + 2])  # `is just 2x`
             return said or names_a_derivative(before, label=True)
 
         return [stretch for _, stretch in split(tokens, parts)]
@@ -401,16 +404,14 @@ class Outline(Prose):
                 clauses = [c._replace(tokens=glue(c.tokens, name)) for c in clauses]
         rest: list[Clause] = []
         named: list[tuple[str, list[Token]]] = []
-        linked = [self.links(clause.tokens) for clause in clauses]
-        said: list[list[Token]] = []
-        behind_heads: list[list[Token]] = []
-        for clause, (head, *more) in zip(clauses, linked, strict=True):
-            behind_heads.append(clause.tokens[len(head) if more else 0 :])
-            said.append(behind_heads[-1] if names_a_derivative(head) else clause.tokens)
+        whole = [clause.tokens for clause in clauses]
+        heads = [self.links(tokens)[0] for tokens in whole]
+        tails = [tokens[len(head) :] or tokens for tokens, head in zip(whole, heads, strict=True)]
+        said = [tails[k] if names_a_derivative(head) else whole[k] for k, head in enumerate(heads)]
         for k, (clause, behind) in enumerate(zip(clauses, where, strict=True)):
             defined, others = self.definition(clause.tokens, behind > 0), said[:k] + said[k + 1 :]
             if clause is clauses[-1] and defined and not defined[0].isidentifier():  # f'(x) =
-                others = [] if clause.word == "\n" else behind_heads[:k]  # not of y'/y = 2x
+                others = [] if clause.word == "\n" else tails[:k]  # not of y'/y = 2x
             if defined and (clause.word in BELOW or any(mentions(defined[0], o) for o in others)):
                 named.append(defined)
             else:
@@ -564,7 +565,7 @@ class Outline(Prose):
         due = labels[0] or next((label for label in names if " " not in label), "")
         if names.get(due):
             silent = (label for label in names if names[label] is None)
-            said = (label for label in silent if "deriv" in label or " " in label)
+            said = filter(re.compile("riv|leit| ").search, silent)
             due = next((label for label in names if names[label] is False), next(said, due))
         while steps[-1][0].label not in ("", due):
             self.leave_out(steps.pop()[1])
@@ -603,7 +604,7 @@ class Outline(Prose):
             return sorted(by) != sorted(asked) if label == plain else by[0] not in asked
         if order is None or not asked[0]:
             return None
-        times = len(order["primes"] or "") or int(order[2] or order[3] or 2 - bool(order["first"]))
+        times = len(order["primes"] or "") or int(order[2] or order[3] or 2)
         return times != len(asked)
 
 

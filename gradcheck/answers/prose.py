@@ -16,9 +16,9 @@ JOINED = {"over": "/", "squared": "^2", "cubed": "^3"}
 SIGNS = SPOKEN | JOINED
 NT = "n'?t"
 DENIED = re.compile(
-    r"\b(?:not|never|nicht|keine?|pas|non?|cannot|wrong|incorrect|false|falsch|faux|falso"
-    rf"|(?:is|was|are|ai){NT}|(?:do|does|did|ca|could|wo|would|should){NT} (?:\w+ )?"
-    "(?:think|believe|be|equal|say|agree|suppose|get|give)) |[不错误非没]|ない|아니"
+    r"\b(?:not|never|nicht|keine?|pas|non?|não|cannot|wrong|incorrect|false|falsch|faux|falso"
+    rf"|(?:is|was|are|ai){NT}|\w+{NT} (?:\w+ )?(?:(?:think|believe)(?! there| i | we )|be|equal"
+    "|seem|look|work|say|agree|suppose|get|give)) |不[是对等]|(?<!没)错|并非|(?:では|じゃ)ない|아니"
 )
 HARMLESS = re.compile(
     rf"\b(?:(?:not|nicht|keine?|pas|non?|cannot|\w+{NT}) (?:\w+ ){{0,2}}(?:simplif|expand|reduc"
@@ -39,7 +39,7 @@ APPLIED = re.compile(
     r"|at (?:most|least)|except|(?:any|no|every)thing but|without|from|nothing like|unlike|root"
     r"|(?:kleiner|größer|mehr|weniger) als|(?:menor|mayor|menos|más|plus|moins) que"
     r"|\A(?:the )?(?:square|sine|cosine|logarithm|exponential|inverse)"
-    rf"|(?:divid|multipl)\w*(?: \w+)? by|(?:by|add|subtract) (?:{NUMBERS})(?: to| from)?)"
+    rf"|(?:divid|multipl)\w*(?: \w+)? by|(?:by|add) (?:{NUMBERS})(?: to)?)"
     r" (?:the )?$|\b(?:vorzeichen|(?:opposite|other) sign|sign (?:flipp|chang|revers)ed"
     r"|reciprocal(?! rule)|upside down"
     r"|(?:doubl|tripl|halv|negat|invert|flipp|transpos)ed) "
@@ -108,8 +108,7 @@ class Prose:
         if not tokens:
             return
         words = [self.typed[t.start : t.end] if t.text == "-" else t.text for t in tokens]
-        said = " ".join([*words, ""]).lower()
-        said = HARMLESS.sub("", said)
+        said = HARMLESS.sub("", " ".join([*words, ""]).lower())
         if DENIED.search(said):
             message = "is this the answer, or is it not?"
             raise self.fault(tokens[0], message, "give the formula alone")

@@ -66,9 +66,12 @@ ALONE = re.compile("(?<![A-Za-z])|(?<=(?<![A-Za-z])d)")  # as in ŷ and dŷ, not
 STRUCK = frozenset("\u0335\u0336\u0337\u0338\u20d2\u20d3\u20e5\u20e6")
 LOST = {"\x0c": "\\f", "\x08": "\\b", "\x0b": "\\v", "\x07": "\\a", "\t": "\\t", "\r": "\\r"}
 """`\\frac` read as an escape."""
+BOLD = re.compile(
+    r"(?m)\*\*(?:(?<=^..)()|(?<=\s..))(?=\S)(.+?)(?<=\S)\*\*"
+    r"(?=\s*(?:[,;:!?=]|\.(?!\d)|$)|(?(1)\s|(?!)))"
+)
 ODD = re.compile(
     r"(?P<gone>['’\u202f\u2009\u00a0](?<=\d.)(?=\d{3}(?!\d))|\\(?=[\^*_])"
-    r"|(?<![^\n])\*\*(?=[A-Za-z][^*\n]+\*\*)|(?<=[a-z][.:])\*\*|(?<=[0-9]:)\*\*|\*\*(?=:)"
     r"|</?(?:p|br|i|b|em|strong|span|div|font|code|var|u)(?: [\w-]+=[^<>]*)? ?/?>)"
     r"|(?P<entity>&(?:[A-Za-z]{2,10}\d?|#\d{2,6}|#[xX][0-9A-Fa-f]{2,5});)"
     r"|<(?P<raised>sup|sub)>(?P<inside>[^<>]*)</(?P=raised)>"
@@ -79,7 +82,7 @@ ODD = re.compile(
     r"|(?P<other>[^\n -~])",
     re.IGNORECASE,
 )
-SUSPECT = re.compile(r"[^\n -%(-;=-\[\]-~]|\*\*:|[.:]\*\*|(?i:frac|left|right)")
+SUSPECT = re.compile(r"[^\n -%(-;=-\[\]-~]|(?i:frac|left|right)")
 """With one of these all that is odd begins: most texts have none, and are left as they are."""
 
 
@@ -91,6 +94,7 @@ class Typed(NamedTuple):
 
 def write_plainly(typed: str) -> Typed:
     """A typed text in the characters that formulas are made of."""
+    typed = BOLD.sub(r"  \2  ", typed)
     if not SUSPECT.search(typed):
         return Typed(typed, range(len(typed) + 1), [])
     text, at = "", 0

@@ -186,7 +186,7 @@ def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
         if outcome.kind == "equal" and len(key.points) < FEWEST:
             outcome = Outcome("undecided", why="too few points of the domain were found")
         elif outcome.kind == "equal" and (piece := describe_unseen(ready, spots)):
-            outcome = Outcome("undecided", why=f"`{piece}` is too far out to be seen")
+            outcome = Outcome("undecided", why=f"what it says at `{piece}` cannot be tried")
     return Compared(outcome, spots, answers)
 
 

@@ -50,7 +50,7 @@ def judge(key: Key, part: Part, answer: Value, *, diagnose: bool = True) -> Judg
     if judged.verdict != "wrong" or found is None or ready is None:
         return judged
     value = find_floats(ready.at(own.spots[0]))
-    return judged.attach(_blame_loop(key, part, value, ready, found=found, single=own.single), key)
+    return judged.attach(_blame_loop(key, part, value, ready, found, single=own.single), key)
 
 
 def _judge(key: Key, part: Part, answer: Value, diagnose: bool) -> Judgement:
@@ -214,13 +214,13 @@ def _diagnose(key: Key, part: Part, value: Output, ready: Readings) -> Diagnosis
     taught = find_known(key, part.name, ready) if key.problem.known_answers else None
     question = None if taught else key.gradient(part)
     if question is None or not isinstance(value, np.ndarray):
-        return taught or _blame_loop(key, part, value, ready)
+        return taught or _blame_loop(key, part, value, ready, None, single=False)
     values: list[Array | None] = [value]
     if ready.names:
         values = [find_floats(ready.at(spot)) for spot in question.spots[:DIAGNOSTIC]]
     asked = question.problem.parts[0].name
     found = explain(question.mistaken, asked, values, slack=_find_slack(ready))
-    return _blame_loop(key, part, value, ready, found=found, single=question.single)
+    return _blame_loop(key, part, value, ready, found, single=question.single)
 
 
 def _find_slack(ready: Readings) -> float:
@@ -228,13 +228,7 @@ def _find_slack(ready: Readings) -> float:
 
 
 def _blame_loop(
-    key: Key,
-    part: Part,
-    value: Output,
-    ready: Readings,
-    *,
-    found: Diagnosis | None = None,
-    single: bool = False,
+    key: Key, part: Part, value: Output, ready: Readings, found: Diagnosis | None, *, single: bool
 ) -> Diagnosis:
     """The mistakes of a gradient that are `found` to give an answer, or those of the loop.
 

@@ -213,12 +213,17 @@ def _list_asking(ready: Readings) -> list[ast.AST]:
     return [asked for tree in trees for node in ast.walk(tree) for asked in _find_asked(node)]
 
 
-def _find_asked(node: ast.AST) -> Iterator[ast.AST]:
+def _find_asked(node: ast.AST, *, whole: bool = False) -> Iterator[ast.AST]:
+    """What is asked to be equal; of a `whole` condition each part that is no comparison, too."""
     match node:
         case ast.Compare(ops=[ast.Eq() | ast.NotEq()]):
             yield node
         case ast.Call(ast.Name(name), [condition, *_]) if name == CHOICE:
-            yield from [] if isinstance(condition, ast.Compare) else [condition]
+            yield from _find_asked(condition, whole=True)
+        case ast.BinOp() if whole and any(isinstance(n, ast.Compare) for n in ast.walk(node)):
+            yield from chain(*(_find_asked(side, whole=True) for side in (node.left, node.right)))
+        case _ if whole and not isinstance(node, ast.Compare):
+            yield node
 
 
 def _is_knotted(node: ast.AST) -> bool:
