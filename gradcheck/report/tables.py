@@ -119,7 +119,6 @@ class FormulaLine:
 
 
 def _format_condition(text: str) -> str:
-    """`x > 0` in the signs that people write."""
     for plain_sign, sign in SIGNS:
         text = text.replace(plain_sign, sign)
     return re.sub(r"sqrt\((\w+)\)", r"√\1", text).replace("*", "·")

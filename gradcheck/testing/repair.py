@@ -45,6 +45,7 @@ ONE, LEAST = 1 / 12, 0.1  # of the time for explaining for one edit, and seconds
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
 KEYS = 24  # entries of dicts that may be missing elsewhere
+WAITING = ("start", "wait", "acquire", "notify")  # of `threading`; a log asks it for a name
 GROWING = ("append", "extend", "insert")  # a list that stood inside of itself NumPy reads for ever
 SLOPE = re.compile("grad|prime|deriv|slope")  # what forward needs no function for
 Definition = ast.FunctionDef | ast.Lambda
@@ -346,7 +347,7 @@ class RepairSearch:
         asked = self.every[0]
         right = list_called(lambda: self.trial.value(asked.call.fresh()))
         self.floats = codes = list_called(lambda: self._pull(asked))
-        if any(code.co_filename == threading.__file__ for code in codes):
+        if any(c.co_filename == threading.__file__ and c.co_name in WAITING for c in codes):
             return []  # with an edit it may wait for another thread for ever
         names = [{name for code in each for name in list_used(code)} for each in (right, codes)]
         self.constants, self.alone = names[0] & names[1], names[1] - names[0]

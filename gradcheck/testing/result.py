@@ -178,17 +178,17 @@ def _write_message(found: Result) -> str:
     else:
         return "\n".join([PASSED.get(verdict.verdict, ""), *ends])
     kept = blocks[: max(LINES - len(ends), LINES // 2)]
-    first = textwrap.wrap(kept[0], WIDEST, subsequent_indent="  ")
-    return "\n".join([*first, *kept[1:], *ends[: LINES - len(kept)]])
+    kept[:1] = _wrap(kept[0], indent="", width=WIDEST)
+    return "\n".join([*kept, *ends[: LINES - len(kept)]])
 
 
-def _wrap(*texts: str, indent: str = "  ") -> list[str]:
+def _wrap(*texts: str, indent: str = "  ", width: int = WIDTH) -> list[str]:
     """Sentences in narrow lines, the further ones indented more; code below them as it is."""
     lines, further = [], indent + "  "
     for text in texts:
         plain, *code = re.sub(rf"(\w+Error: )?({TENSORS})", IN_FLOATS, text).split("\n")
         lines += textwrap.wrap(
-            plain, WIDTH, initial_indent=indent, subsequent_indent=further,
+            plain, width, initial_indent=indent, subsequent_indent=further,
             break_long_words=False, break_on_hyphens=False,
         )  # fmt: skip
         lines += [further + line for line in code]

@@ -1,6 +1,7 @@
 """The edit of a backward pass's own source that makes it right: which line, and what for what."""
 
 import importlib
+import logging
 import re
 import sys
 import threading
@@ -53,6 +54,7 @@ def ignoring(g, x):
 
 
 def tanh_slope(y):
+    logging.warning("a log asks its thread for its name")
     return 1 - y
 
 
