@@ -282,6 +282,8 @@ def _lift(value: Numbers, kind: NumberKind) -> Numbers:
         return value
     if np.ndim(value):
         return kind.lift(read_decimals(np.asarray(value)))
+    if np.isinf(value):  # what masks scores
+        return kind.constant("inf") * int(np.sign(value))
     try:
         return kind.lift(read_fraction(float(value)))
     except GradcheckError:
