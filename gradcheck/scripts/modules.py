@@ -109,7 +109,7 @@ def _share(row: str, x: Value, dim: int | None = None, **silent: Value) -> Value
 
 def expect_shares(p: Value) -> Value:
     """A probability, as binary cross entropy takes it; RuntimeError, in PyTorch's words."""
-    if np.any((unwrap(p) < 0) | (unwrap(p) > 1)):
+    if not np.all((unwrap(p) >= 0) & (unwrap(p) <= 1)):
         raise RuntimeError("all elements of input should be between 0 and 1")
     return p
 
