@@ -23,7 +23,7 @@ DENIED = re.compile(
 HARMLESS = re.compile(
     rf"\b(?:(?:not|nicht|keine?|pas|non?|cannot|\w+{NT}) (?:\w+ ){{0,2}}(?:simplif|expand|reduc"
     r"|factor|sure|sûr|sicher|segur|sicur|idea|know|forget|oubli|vergess|olvid|diment|wrong"
-    r"|mistaken|need|constant|hard|further)\w*"
+    r"|mistaken|need|constant|hard|further|probl|chain|ketten|produ[ck]t|r[eè]gl|regol|regel)\w*"
     r"|(?:reduc|lower|decreas|drop|bring|subtract)\w* (?:\w+ ){0,3}(?:exponent|power|degree)s?"
     r"|(?:exponent|power|degree)s? (?:\w+ ){0,4}(?:reduc|lower|decreas|dropp)\w*)(?: by one)? "
 )

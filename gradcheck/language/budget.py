@@ -25,7 +25,7 @@ MAKERS = OF_ARRAYS | words("empty full eye arange linspace randint polygamma")
 
 A list of them is a shape, but for these the largest counts.
 """
-EACH = words("repeat pad diff linspace round")
+EACH = words("repeat pad diff linspace round array_split")
 MULTIPLIERS = words(
     "matmul vecdot dot inner vdot tensordot det logabsdet signdet slogdet logdet inv solve "
     "cholesky eigh eigvalsh eigenvectors svdvals pinv matrix_power left_singular_vectors "
