@@ -219,12 +219,8 @@ def _diagnose(key: Key, part: Part, value: Output, ready: Readings) -> Diagnosis
     if ready.names:
         values = [find_floats(ready.at(spot)) for spot in question.spots[:DIAGNOSTIC]]
     asked = question.problem.parts[0].name
-    found = explain(question.mistaken, asked, values, slack=_find_slack(ready))
+    found = explain(question.mistaken, asked, values, slack=float(ready.slack.max(initial=0.0)))
     return _blame_loop(key, part, value, ready, found, single=question.single)
-
-
-def _find_slack(ready: Readings) -> float:
-    return float(np.max(ready.slack, initial=0.0))
 
 
 def _blame_loop(
@@ -244,7 +240,7 @@ def _blame_loop(
     if ready.names:
         said = explain_by_loop(key, part.name, ready)
         return found if found and not said.hypotheses else said
-    said = key.run.explain(part.name, value, _find_slack(ready))
+    said = key.run.explain(part.name, value, float(ready.slack.max(initial=0.0)))
     if found is None or not (single and named):
         return said
     ids = {hypothesis.ids for hypothesis in named}
