@@ -22,10 +22,9 @@ How a formula is read, where people differ:
 What was decided or left out is noted, and what was understood is always echoed. What is in doubt
 can be read again with the doubt turned (`list_other_readings`) or other brackets (`rebracket`).
 
-A text goes through `tokens` (plain characters first, each with its place) and `outline` (what
-stands around, definitions, steps, `cases`); one parser (`operands`, `indices`, `calls`,
-`grammar`) builds the tree. Text is never evaluated: the tree is built node by node from a closed
-vocabulary.
+A text goes through `tokens` (plain characters first, each with its place), `outline` and `prose`
+(what stands around, definitions, steps, `cases`); one parser (`operands`, `calls`, `grammar`)
+builds the tree. Text is never evaluated: the tree is built node by node from a closed vocabulary.
 """
 
 from gradcheck.answers.answer import Entries, NumberList, Plain, read_answer

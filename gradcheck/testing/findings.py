@@ -26,8 +26,8 @@ from gradcheck.testing.call import (
 )
 from gradcheck.testing.judging import (
     SOUND,
-    Asked,
     Judged,
+    Question,
     compare,
     is_alone,
     is_known,
@@ -77,7 +77,7 @@ class Check:
     rtol: float
     explain: float
     began: float  # by the thread's clock
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[Question] = field(default_factory=list)
     faults: dict[str, None] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
 
@@ -160,7 +160,7 @@ class Check:
 
     @silence_warnings()
     def _explain(
-        self, every: Sequence[Asked], judged: Sequence[Judged], *, generic: bool
+        self, every: Sequence[Question], judged: Sequence[Judged], *, generic: bool
     ) -> dict[str, Value]:
         """The mistake's name where the numbers alone say it, a repair, diagnoses by part."""
         name = "upstream-ignored" if IGNORED in self.faults else ""
@@ -192,7 +192,7 @@ def _place(came: Value, point: Call, *, fixed: bool = False) -> tuple[Call, Para
     return there, found, there.pick(found)
 
 
-def _consult(call: Call, cases: Sequence[Case], claims: Sequence[Params]) -> list[Asked]:
+def _consult(call: Call, cases: Sequence[Case], claims: Sequence[Params]) -> list[Question]:
     """The questions about one call and their verdicts.
 
     On floats alone where the function gives them another value (`isinstance(x, np.ndarray)`), or
@@ -211,10 +211,10 @@ def _consult(call: Call, cases: Sequence[Case], claims: Sequence[Params]) -> lis
     if not call.closed and (other or filled):
         closed = replace(call, closed=True)
         return _consult(closed, [closed.case(c.seed, c.cotangent) for c in cases], claims)
-    return list(map(Asked, [call] * len(cases), cases, verdicts, claims))
+    return list(map(Question, [call] * len(cases), cases, verdicts, claims))
 
 
-def _judge(asked: Asked, rtol: float) -> tuple[Asked, tuple[Judged, ...]]:
+def _judge(asked: Question, rtol: float) -> tuple[Question, tuple[Judged, ...]]:
     verdict = asked.verdict
     if not (asked.gradients and (is_known(asked) or is_alone(verdict))):
         return asked, ()
@@ -253,7 +253,7 @@ def _differs(verdict: Verdict, call: Call) -> bool:
     return True
 
 
-def _explain_coarse(every: Sequence[Asked]) -> Iterator[str]:
+def _explain_coarse(every: Sequence[Question]) -> Iterator[str]:
     """Where floats coarser than the arguments came in, as far as that was looked for."""
     first = every[0]
     if first.gradients and first.unit > first.call.grain() and not first.coarse.kind:
@@ -265,7 +265,7 @@ def _explain_coarse(every: Sequence[Asked]) -> Iterator[str]:
 # -- what explains a wrong claim -------------------------------------------------------------------
 
 
-def _diagnose(every: Sequence[Asked], judged: Sequence[Judged]) -> dict[str, Value]:
+def _diagnose(every: Sequence[Question], judged: Sequence[Judged]) -> dict[str, Value]:
     """What mistake gives just these gradients; nothing where the tape cannot follow."""
     claims = [each.gradients for each in every]
     wrong = [part.part for part in judged if part.part in claims[0] and (
@@ -283,7 +283,7 @@ def _diagnose(every: Sequence[Asked], judged: Sequence[Judged]) -> dict[str, Val
     return {part: explain(prepared, part, [read(g[part]) for g in claims]) for part in wrong}
 
 
-def _order(asked: Asked) -> str:
+def _order(asked: Question) -> str:
     """In which order the gradients would be right, if that is another than theirs."""
     given = asked.gradients
     places = []

@@ -40,7 +40,7 @@ TRIANGLES = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """A question about one call and its verdict; the gradients that are claimed, if any are."""
 
     call: Call
@@ -194,7 +194,7 @@ class Judged:
         return tuple(found)
 
 
-def judge(asked: Asked, rtol: float) -> tuple[Judged, ...]:
+def judge(asked: Question, rtol: float) -> tuple[Judged, ...]:
     unit, runs = asked.unit, asked.call.program.backward is not None
     parts = _locate(asked, compare(asked, asked.gradients, rtol, unit))
     for part in parts:
@@ -212,7 +212,7 @@ def judge(asked: Asked, rtol: float) -> tuple[Judged, ...]:
 # -- the first rule: bars ------------------------------------------------------------------------
 
 
-def compare(asked: Asked, claims: Params, rtol: float, unit: float) -> list[Judged]:
+def compare(asked: Question, claims: Params, rtol: float, unit: float) -> list[Judged]:
     """Every claimed gradient against the best reference; along directions where entries are many.
 
     What is outside its interval at a kink may follow a branch beside.
@@ -299,7 +299,7 @@ def _judge_directions(verdict: Verdict, claims: Params, rtol: float) -> Judged:
     return part
 
 
-def _locate(asked: Asked, parts: list[Judged]) -> list[Judged]:
+def _locate(asked: Question, parts: list[Judged]) -> list[Judged]:
     """The entry that probes lead to, where a claim is off along directions."""
     where = locate(asked.case, asked.gradients) if parts[0].part == ALL else None
     if where is None:
@@ -316,7 +316,7 @@ def _locate(asked: Asked, parts: list[Judged]) -> list[Judged]:
 # -- the second rule: balls ------------------------------------------------------------------------
 
 
-def _ask_balls(asked: Asked, parts: Sequence[Judged]) -> bool:
+def _ask_balls(asked: Question, parts: Sequence[Judged]) -> bool:
     """Whether balls decide of the entries that are out: those that are right there are so."""
     each = [(part, index) for part in parts for index in part.indices()]
     for bits in limits.PRECISIONS:
@@ -357,7 +357,7 @@ def _decide(part: Judged, index: Index, exact: Array) -> bool | None:
 # -- the third rule: moved inputs ----------------------------------------------------------------
 
 
-def _move_inputs(asked: Asked, parts: Sequence[Judged], rtol: float, unit: float) -> None:
+def _move_inputs(asked: Question, parts: Sequence[Judged], rtol: float, unit: float) -> None:
     """Excuse entries that are off by no more than inputs moved by rounding move them.
 
     What a coarser move moves so far, or what is so small beside the largest entry or the value that
@@ -384,7 +384,7 @@ def find_level(verdict: Verdict) -> float:
     return max((each.largest for each in known), default=0.0)
 
 
-def is_known(asked: Asked) -> bool:
+def is_known(asked: Question) -> bool:
     """Whether opinions agree, or a lonely one leaves nothing open beside a claim, kinks aside.
 
     Its bars tell the largest slope from its half, or where they do not the claim is what it says

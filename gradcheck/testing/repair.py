@@ -33,7 +33,7 @@ from gradcheck.testing.copies import (
     list_called,
     list_used,
 )
-from gradcheck.testing.judging import Asked, compare, is_known
+from gradcheck.testing.judging import Question, compare, is_known
 from gradcheck.testing.program import UserProgram, list_names
 from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import consult_few
@@ -230,7 +230,7 @@ class RepairSearch:
     """
 
     program: UserProgram
-    every: Sequence[Asked]
+    every: Sequence[Question]
     rtol: float
     budget: TimeBudget
     trees: dict[str, ast.Module] = field(default_factory=dict)  # of files, which are edited
@@ -334,7 +334,7 @@ class RepairSearch:
     def trial(self) -> UserProgram:
         return self.program.copy(Copies())
 
-    def _pull(self, asked: Asked) -> Params:
+    def _pull(self, asked: Question) -> Params:
         self.trial.kept.put_back()  # an edit before may have written into an array of the user's
         return asked.call.pull(asked.case.cotangent, None, self.trial)
 
@@ -363,7 +363,7 @@ class RepairSearch:
         return alone or named
 
     @cached_property
-    def elsewhere(self) -> list[Asked]:
+    def elsewhere(self) -> list[Question]:
         """The claim at a point beside, and at those of other shapes, where the opinions know it."""
         rng, call = np.random.default_rng(2), self.every[0].call
         between = call.move(lambda shape: rng.uniform(0, 1, shape))  # where other branches begin
@@ -372,13 +372,13 @@ class RepairSearch:
         return [found for there in every for found in self._ask(there, rng)]
 
     @cached_property
-    def otherwise(self) -> dict[type | None, list[Asked]]:
+    def otherwise(self) -> dict[type | None, list[Question]]:
         """The claim where constants that forward reads too are others, of files and of objects.
 
         `(1 - p) ** (GAMMA - 1)` is no `(p - 1) ** (GAMMA - 1)`, though at 2 all but the sign is. So
         is what objects keep, unless backward alone reads some of it, which may be made of the rest.
         """
-        found: dict[type | None, list[Asked]] = {}
+        found: dict[type | None, list[Question]] = {}
         for kept in (None, float, int):
             program = self.program.copy(Copies())
             call = replace(self.every[0].call, program=program, beside=True)
@@ -389,14 +389,14 @@ class RepairSearch:
                 found[kept] = list(asked)
         return found
 
-    def _ask(self, there: Call, rng: np.random.Generator) -> Iterator[Asked]:
+    def _ask(self, there: Call, rng: np.random.Generator) -> Iterator[Question]:
         try:
             if not np.all(np.isfinite(there.plain())):
                 return
             c = draw_signed(rng, there.shape()) if self.program.way.cotangents else None
             case = there.case(self.every[0].case.seed, c)
             unknown = dict.fromkeys(there.wrt)
-            asked = Asked(there, case, consult_few([case], True)[0], unknown)
+            asked = Question(there, case, consult_few([case], True)[0], unknown)
             if asked.verdict.verdict == "agree" or is_known(asked):
                 came = there.pull(case.cotangent)  # it may refuse
                 if self._is_shaped(there, came) or not self._is_shaped(self.every[0].call):
@@ -410,13 +410,13 @@ class RepairSearch:
         due = call.expected_shapes(call.shape() if call.rows else ())
         return {name: np.shape(given[name]) for name in due} == due
 
-    def _holds(self, points: Sequence[Asked]) -> bool:
+    def _holds(self, points: Sequence[Question]) -> bool:
         try:
             return all(map(self._meets, points))
         except Exception:  # noqa: BLE001 - an edited program may raise anything
             return False
 
-    def _meets(self, asked: Asked) -> bool:
+    def _meets(self, asked: Question) -> bool:
         call = asked.call
         if self.shared and not np.array_equal(self.trial.value(call.fresh()), call.plain()):
             return False  # the function that is edited gives the value too

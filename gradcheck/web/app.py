@@ -29,7 +29,7 @@ LOG = logging.getLogger("gradcheck.web")
 DEEP = 12  # lists and objects in one another
 
 
-class Asked(BaseModel):
+class CheckRequest(BaseModel):
     """What other programs, and the pages' own script, send."""
 
     problem: str = ""
@@ -67,7 +67,7 @@ async def understand(request: Request) -> Response:
     return JSONResponse(await practice.queue.ask(sender, work.understand, *known))
 
 
-async def _read_asked(request: Request) -> Asked:
+async def _read_asked(request: Request) -> CheckRequest:
     """The object in the body; numbers as they were written."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise HTTPException(415, "application/json is expected")
@@ -82,7 +82,7 @@ async def _read_asked(request: Request) -> Asked:
     if deep:
         raise HTTPException(400, f"lists nested more than {DEEP} deep")
     try:
-        return Asked.model_validate(found)
+        return CheckRequest.model_validate(found)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
