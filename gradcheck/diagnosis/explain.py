@@ -321,8 +321,8 @@ def _is_integral(
     if wanted.shape:
         return False
     pairs = ((a, b) for a, b in zip(slopes, prepared.values, strict=False) if a is not None)
-    level = max((abs(b) for b in prepared.values if not b.shape), default=0.0)
-    known = (not b.shape and abs(a - b) <= RELATIVE * abs(b) + ABSOLUTE * level for a, b in pairs)
+    room = ABSOLUTE * prepared.level  # at a root
+    known = (not b.shape and abs(a - b) <= RELATIVE * abs(b) + room for a, b in pairs)
     each = zip(prepared.right, prepared.values, strict=True)
     # of exp the gradient is the program itself
     fits = bool(next(known, False)) and all(known)

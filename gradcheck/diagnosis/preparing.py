@@ -312,6 +312,11 @@ class Prepared:
     explained: dict[Value, Value] = field(default_factory=dict)
 
     @cached_property
+    def level(self) -> float:
+        """The size of the program's largest value, where it is a number."""
+        return max((abs(float(v)) for v in self.values if not v.shape), default=0.0)
+
+    @cached_property
     def scalar(self) -> bool:
         """Whether every part is a single number: then the calculus family is preferred."""
         return all(g.shape == () for g in self.right[0].values())

@@ -161,7 +161,7 @@ def _double(kind: type[Exception]) -> type[Exception]:
 ShapeError, AxisError = map(_double, (RuntimeError, IndexError))
 
 
-def explain_shapes(row: Op, values: Sequence[Value], params: Params, error: Exception) -> Exception:
+def explain_shapes(op: str, values: Sequence[Value], params: Params, error: Exception) -> Exception:
     """PyTorch's words where NumPy refuses shapes or an axis; any other error as it is."""
     if isinstance(error, np.exceptions.AxisError) and (end := error.ndim):
         bounds = f"expected to be in range of [{-end}, {end - 1}], but got {error.axis}"
@@ -169,17 +169,17 @@ def explain_shapes(row: Op, values: Sequence[Value], params: Params, error: Exce
     if type(error) is not ValueError:
         return error
     said, (first, *others) = str(error), [np.shape(v) for v in values]
-    if row.name == "matmul" and "broadcast" not in said:
+    if op == "matmul" and "broadcast" not in said:
         first = first if len(others[0]) != 2 else (math.prod(first[:-1]), *first[-1:])
         sizes = " and ".join("x".join(map(str, shape)) for shape in (first, *others))
         said = f"mat1 and mat2 shapes cannot be multiplied ({sizes})"
-    elif row.name == "reshape":
+    elif op == "reshape":
         asked = np.ravel(params["shape"]).tolist()
         said = f"shape '{asked}' is invalid for input of size {math.prod(first)}"
-    elif row.name == "stack" and (odd := [k for k, s in enumerate(others) if s != first]):
+    elif op == "stack" and (odd := [k for k, s in enumerate(others) if s != first]):
         said = f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
         said += f"and {list(others[odd[0]])} at entry {odd[0] + 1}"
-    elif row.name == "concatenate" and first and {*map(len, others)} == {len(first)}:
+    elif op == "concatenate" and first and {*map(len, others)} == {len(first)}:
         along = params.get("axis", 0) % len(first)
         rest = [axis for axis in range(len(first)) if axis != along]
         off = ((k, first[a], s[a]) for k, s in enumerate(others, 1) for a in rest)

@@ -124,7 +124,7 @@ def apply_to_any(row: Op, operands: tuple[Value, ...], params: Params) -> "Tenso
         else:
             y = row.forward(*values, **params)
     except ValueError as error:
-        raise advice.explain_shapes(row, values, params, error) from None
+        raise advice.explain_shapes(row.name, values, params, error) from None
     if MODE.disturb is not None:
         y = MODE.disturb(row, y)
     out = Tensor(widen(row.forward, tuple(values), params, y))
@@ -176,7 +176,7 @@ def _make_quick(row: Op) -> Callable[..., "Tensor"]:
                 y = forward(u) if alone else forward(u, v)
         except ValueError as error:
             values = (u,) if alone else (u, v)
-            raise advice.explain_shapes(row, values, params, error) from None
+            raise advice.explain_shapes(row.name, values, params, error) from None
         if type(y) is not float64 and not native.of_type(y, FLOAT):
             y = widen(forward, (u,) if alone else (u, v), params, y)
         if may_look and type(y) is ndarray and (y is u or y is v or y.base is not None):

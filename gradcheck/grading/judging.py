@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcheck.answers import Formula, Plain, describe_misfit, list_other_readings
 from gradcheck.answers.formula import Other, rebracket
+from gradcheck.answers.tokens import find_closing, split, tokenize
 from gradcheck.diagnosis import Diagnosis, Hypothesis, explain, write_words
 from gradcheck.errors import OURS, Complaint, GradcheckError, TextError
 from gradcheck.grading.equivalence import find_floats
@@ -302,15 +303,11 @@ def read_output(key: Key, part: Part, due: Output, answer: Value) -> tuple[Outpu
 
 def _split_list(text: str) -> str | list[str]:
     """The entries of a list that was typed, as texts; anything else as it is."""
-    whole = text.strip()
-    if not (whole.startswith("[") and whole.endswith("]")):
+    tokens, _ = tokenize(text)
+    if not tokens or tokens[0].text != "[" or find_closing(tokens, 0) != len(tokens) - 1:
         return text
-    entries, depth = [""], 0
-    for letter in whole[1:-1]:
-        depth += (letter in "([{") - (letter in ")]}")
-        entries += [""] if letter == "," and not depth else []
-        entries[-1] += letter if letter != "," or depth else ""
-    return entries
+    clauses = split(inside := tokens[1:-1], lambda k, _: inside[k].text == ",")
+    return [text[c.tokens[0].start : c.tokens[-1].end] if c.tokens else "" for c in clauses]
 
 
 def _spread_halves(value: Output, ready: Readings) -> Array:

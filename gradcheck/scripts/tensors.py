@@ -201,7 +201,7 @@ def _box_answer(function: Routine) -> Routine:
         try:
             made = function(*values, **how)
         except ValueError as error:
-            raise explain_shapes(TABLE["subtract"], values, how, error) from None
+            raise explain_shapes("", values, how, error) from None
         several = isinstance(made, tuple | list)
         return tuple(map(box, made)) if several else box(np.asarray(made)[()])
 
