@@ -21,7 +21,7 @@ from flint import arb, fmpq
 
 from gradcheck.documents import WrittenFloat
 from gradcheck.documents.document import locate_node
-from gradcheck.errors import TYPED_EXPONENT, GradcheckError, TextError
+from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language.budget import Budget
 from gradcheck.language.kinds import FORMULAS, KINDS
 from gradcheck.language.program import (
@@ -33,7 +33,7 @@ from gradcheck.language.program import (
     locate_running,
     run,
 )
-from gradcheck.numbers.ball import each
+from gradcheck.numbers.ball import ball_of, each
 from gradcheck.numbers.run import precision
 from gradcheck.opinions.again import twice
 from gradcheck.opinions.opinion import Case, Rows
@@ -308,7 +308,7 @@ def _as_kind(kind: str, value: Value) -> Value:
 
 # -- numbers as they are written -------------------------------------------------------------------
 
-LITERAL = re.compile(r"[-+\d.eE_\s]*")
+LITERAL = re.compile(r"[-+]?[\d._\s]*([eE][-+]?\d+)?")
 
 
 def read_exact_array(value: Value) -> Array | None:
@@ -347,15 +347,16 @@ def evaluate_formula(text: str) -> Fraction | None:
         try:
             read = read_formula(text, names=(), functions=FORMULAS.functions).understood
             program = check_program(read, declared=())
-            found = run(program, {}, kind, Budget()).value
-            return None if np.shape(found) else _find_simplest(np.asarray(found).item().x)
+            found = np.asarray(run(program, {}, kind, Budget()).value)
+            other = found.shape or found.dtype == bool
+            return None if other else _find_simplest(ball_of(found.item()))
         except (GradcheckError, ArithmeticError, AttributeError, ValueError):
             return None
 
 
 def _find_simplest(found: arb) -> Fraction | None:
     """The simple fraction that a ball holds, or its number to PLACES digits."""
-    if not found.is_finite() or abs(found) > 10**TYPED_EXPONENT:
+    if not found.is_finite() or abs(found) > np.finfo(float).max:
         return None
     near = Fraction(found.str(2 * PLACES, radius=False)).limit_denominator(SIMPLE)
     if found.contains(fmpq(near.numerator, near.denominator)):

@@ -110,7 +110,7 @@ def test_sets_are_found_by_their_bare_names(tmp_path, monkeypatch):
 
 
 def test_a_rational_formula_is_exact():
-    for text, value in (("1/3", "1/3"), ("-2/7", "-2/7"), ("2^-3", "1/8"), ("(2/3)^5", "32/243")):
+    for text, value in (("1/3", "1/3"), ("2*10^3", "2000"), ("0.1+0.2", "3/10"), ("2^-3", "1/8")):
         assert evaluate_formula(text) == Fraction(value)
 
 
@@ -134,8 +134,8 @@ def test_another_formula_has_sixty_digits(text, value):
 
 @pytest.mark.parametrize(
     "text",
-    ["two", "2.0", "x", "1/0", "sqrt(-1)", "2*y", "9^9^9^9", "1e999*3", "[1, 2]", "", "x > 1",
-     "9^9^9", "(9^999)^999"],
+    ["two", "2.0", "x", "1/0", "sqrt(-1)", "2>1", "9^9^9^9", "1e999*3", "[1, 2]", "", "x > 1",
+     "9^9^9", "(9^999)^999", "10^400"],
 )  # fmt: skip
 def test_what_is_no_number_is_none(text):
     """Names, poles and numbers in quotes have no value here; nothing is evaluated without end."""
