@@ -250,6 +250,8 @@ def rebracket(formula: Formula) -> Iterator[Other]:
     tokens, words = formula.tokens, formula.words
     if words is None:
         return
+    if not (missing := dict.fromkeys(list_missing_pairs(tokens, words))):
+        return
     nodes = [node for node in ast.walk(formula.tree.body) if isinstance(node, ast.expr)]
     every = {(node.col_offset, node.end_col_offset) for node in nodes}
     given = [node.args[0] for node in nodes if isinstance(node, ast.Call) and node.args]
@@ -263,7 +265,6 @@ def rebracket(formula: Formula) -> Iterator[Other]:
         behind = tokens[pair[0] - 1].text in (*DIVISION, "^")
         return (first.start, last.end) not in (every if behind else arguments)
 
-    missing = dict.fromkeys(list_missing_pairs(tokens, words))
     singles = [*filter(changes, missing)][:SINGLE]
     doubles = [(a, b) for a, b in combinations(singles, 2) if a[1] < b[0] or b[1] < a[0]]
     doubles.sort(key=lambda pairs: len({spell(tokens[a : b + 1]) for a, b in pairs}))  # alike first

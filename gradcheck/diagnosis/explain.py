@@ -261,16 +261,16 @@ def explain(
     same = shape == np.shape(prepared.right[0][part])
     right = prepared.flat[part][points] if same else None
     wanted = GivenAnswer(points, flat, shape, np.ravel(slack), right)
-    with np.errstate(all="ignore"):
-        integrated = _is_integral(prepared, part, wanted, slopes)
-        digest = blake2b(flat.tobytes() + wanted.slack.tobytes()).digest()
-        known: dict[Value, Diagnosis] = prepared.explained
-        key = (part, integrated, *points, shape, digest)
-        if key not in known:
-            if len(known) >= REMEMBERED:
-                known.clear()
+    digest = blake2b(flat.tobytes() + wanted.slack.tobytes()).digest()
+    known: dict[Value, Diagnosis] = prepared.explained
+    key = (part, *points, shape, digest)
+    if key not in known:
+        if len(known) >= REMEMBERED:
+            known.clear()
+        with np.errstate(all="ignore"):
+            integrated = _is_integral(prepared, part, wanted, slopes)
             known[key] = _explain(prepared, part, wanted, integrated)
-        return known[key]
+    return known[key]
 
 
 def _explain(prepared: Prepared, part: str, wanted: GivenAnswer, integrated: bool) -> Diagnosis:

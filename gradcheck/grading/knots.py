@@ -133,8 +133,8 @@ def describe_unseen(ready: Readings, spots: Sequence[Spot]) -> str:
                 hidden = [each for each in hidden if each[0](*[values[i] for i in each[1].args])]
         if hidden:
             return min(line.text[slice(*step.place)] for _, step in hidden)
-        typed = (number for number in line.numbers.values() if isinstance(number, Fraction))
-        if any(abs(number) >= LARGEST for number in typed):
+        typed = (number for number in line.numbers.values() if type(number) is Fraction)
+        if any(abs(n.numerator) >= LARGEST * n.denominator for n in typed):
             seen = {side for spot in spots for side in _find_sides([line], spot).items()}
             if any((knot, -side) not in seen for knot, side in seen):
                 return line.text
