@@ -394,7 +394,7 @@ class Readings:
         return evaluate
 
     def _evaluate(self, spot: Spot, bits: int) -> Values:
-        if self.formula:
+        if not self.pieces.shape:
             return self._evaluate_piece(self.pieces.item(), spot, bits)
         found = [self._evaluate_piece(piece, spot, bits) for piece in self.pieces.flat]
         for index, entry in zip(np.ndindex(self.pieces.shape), found, strict=True):

@@ -116,8 +116,8 @@ class Judgement:
 
     def conclude(self, verdict: str, *remarks: str, tags: tuple[str, ...] = ()) -> "Judgement":
         """Another verdict, and what is said of it; what is right earns all."""
-        return replace(
-            self, verdict=verdict, score=self.points if verdict == "right" else 0.0, tags=tags,
+        return self._change(
+            verdict=verdict, score=self.points if verdict == "right" else 0.0, tags=tags,
             remarks=(*self.remarks, *remarks), witness=None, diagnosis=None,
         )  # fmt: skip
 
@@ -134,8 +134,8 @@ class Judgement:
             pair = (found.yours, found.expected)
             yours, due = (v if v is not None and math.isfinite(v) else None for v in pair)
             witness = Witness(at, yours, due, found.index)
-        judged = replace(
-            self, verdict=found.verdict, remarks=remarks, tags=found.tags, places=found.places,
+        judged = self._change(
+            verdict=found.verdict, remarks=remarks, tags=found.tags, places=found.places,
             witness=witness,
         )  # fmt: skip
         return judged.attach(found.diagnosis, key) if found.verdict == "wrong" else judged
@@ -143,7 +143,13 @@ class Judgement:
     def attach(self, diagnosis: Diagnosis | None, key: Key) -> "Judgement":
         """A wrong answer with what gives just it, and what that leaves of the points."""
         score = self.points * share(key.problem.credit, self.tags, diagnosis)
-        return replace(self, diagnosis=diagnosis, score=score)
+        return self._change(diagnosis=diagnosis, score=score)
+
+    def _change(self, **values: Value) -> "Judgement":
+        """As `replace`, in a tenth of its time: every answer comes by two or three of them."""
+        found = object.__new__(Judgement)
+        vars(found).update(vars(self), **values)
+        return found
 
 
 # -- an answer to a gradient -----------------------------------------------------------------------

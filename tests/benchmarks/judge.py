@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import sympy
 
+from gradcheck.batch.pool import COLLECT_EVERY
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, make_key
 from gradcheck.problem import load_text
@@ -19,6 +20,7 @@ def main() -> None:
     sample = [pair for pair in pairs(COUNT, seed=11) if len(pair.answer) <= SHORT]
     keys = {pair.program: prepared(pair) for pair in sample}
     gc.collect()  # what making the keys left behind is no answer's
+    gc.set_threshold(COLLECT_EVERY)  # as a worker of `grade` has it
     took = seconds(lambda: [read(keys[pair.program], pair) for pair in sample])
     print(f"reading: {1e6 * took / len(sample):.0f} us an answer")
     for diagnose in (True, False):
