@@ -240,7 +240,7 @@ def explain(
     part: str,
     answer: Sequence[Array | None],
     *,
-    slopes: Iterable[float | None] = (),
+    slopes: Iterable[float | None] | None = None,
     slack: Value = 0.0,
 ) -> Diagnosis:
     """Name what gives this answer to one part, from its values at the prepared points.
@@ -263,12 +263,12 @@ def explain(
     wanted = GivenAnswer(points, flat, shape, np.ravel(slack), right)
     digest = blake2b(flat.tobytes() + wanted.slack.tobytes()).digest()
     known: dict[Value, Diagnosis] = prepared.explained
-    key = (part, *points, shape, digest)
+    key = (part, slopes is None, *points, shape, digest)
     if key not in known:
         if len(known) >= REMEMBERED:
             known.clear()
         with np.errstate(all="ignore"):
-            integrated = _is_integral(prepared, part, wanted, slopes)
+            integrated = _is_integral(prepared, part, wanted, slopes or ())
             known[key] = _explain(prepared, part, wanted, integrated)
     return known[key]
 
