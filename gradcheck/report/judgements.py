@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcheck.diagnosis import Hypothesis, write_words
+from gradcheck.diagnosis import Diagnosis, Hypothesis, write_words
 from gradcheck.errors import underline
 from gradcheck.grading.judgement import Judgement, Witness
 from gradcheck.grading.key import Key
@@ -32,7 +32,8 @@ def make_line(judgement: Judgement, source: str) -> dict[str, Any]:
 
     `hints` are the remarks of the diagnosis: `restrict` makes them remarks, or leaves them out.
     """
-    diagnosis, witness = judgement.diagnosis, judgement.witness
+    wrong, witness = judgement.verdict == "wrong", judgement.witness
+    diagnosis = (judgement.diagnosis or Diagnosis()) if wrong else None
     return {
         "student": "",
         "problem": judgement.problem,
@@ -85,7 +86,7 @@ def strip_value(value: Any) -> Any:
 def locate_mistake(key: Key, part: Part, line: Mapping[str, Any]) -> Place | None:
     """Where in a typed answer its mistake stands: a slip's own place, else the piece to blame."""
     mistakes, answer = line["mistakes"] or (), line["answer"]
-    slips = ((m["start"], m["end"]) for m in mistakes if m.get("in") == "answer" and "start" in m)
+    slips = ((m["answer_start"], m["answer_end"]) for m in mistakes if "answer_start" in m)
     place = next(slips, None)
     if place is None and mistakes and isinstance(answer, str):
         place = locate_blame(key, part, answer, line["line"])
@@ -93,31 +94,31 @@ def locate_mistake(key: Key, part: Part, line: Mapping[str, Any]) -> Place | Non
 
 
 def _make_record(judgement: Judgement, hypothesis: Hypothesis, source: str) -> dict[str, Any]:
-    """One mistake that fits, where, in the program or `in` the answer, and what was made `with` it.
+    """One mistake that fits, where in the problem's program, and what was made `with` it.
 
-    Of an answer that is a program the place is in that.
+    The place of a slip, and of a mistake in an answer that is a program, is in the answer.
     """
-    found: dict[str, Any] = {"id": hypothesis.mistake.id}
     typed = hypothesis.mistake.verb == RETYPED
-    if typed:
-        source, found["in"] = str(judgement.answer), "answer"
-    if hypothesis.span is not None:
-        start, end = hypothesis.span[-2:]
-        found |= {"text": source[start:end], "start": start, "end": end}
-    found["says"] = write_words(hypothesis, source)
+    source = str(judgement.answer) if typed else source
+    start, end = hypothesis.span[-2:] if hypothesis.span else (None, None)
+    found = {
+        "id": hypothesis.mistake.id,
+        "text": None if start is None else source[start:end],
+        "start": start,
+        "end": end,
+        "says": write_words(hypothesis, source),
+    }
     if hypothesis.with_:
         found["with"] = list(hypothesis.ids[1:])
+    place = judgement.places.get(hypothesis.mistake.id)
     if typed:
-        found.setdefault("text", hypothesis.texts["text"])
-    elif place := judgement.places.get(hypothesis.mistake.id):
-        start, end = place
-        line = judgement.answer.count("\n", 0, start) + 1
-        found |= {
-            "says": f"{write_words(hypothesis, '')} (line {line})",
-            "start": None,
-            "end": None,
-        }
-        found |= {"answer_start": start, "answer_end": end, "line": line}
+        found |= {"in": "answer", "text": hypothesis.texts["text"]}
+        place = None if start is None or end is None else (start, end)
+    elif place:
+        found["line"] = judgement.answer.count("\n", 0, place[0]) + 1
+        found["says"] = f"{write_words(hypothesis, '')} (line {found['line']})"
+    if place:
+        found |= {"start": None, "end": None, "answer_start": place[0], "answer_end": place[1]}
     return found
 
 
@@ -227,9 +228,8 @@ def _underline(line: Line, mistake: Mapping[str, Any], source: str) -> list[str]
     """The line in which a mistake stands: of the problem's program, or of the student's own."""
     if "answer_start" in mistake:
         own = (mistake["answer_start"], mistake["answer_end"])
-        return [f"  line {mistake['line']}:", *underline(line["answer"], own, indent="    ")]
-    if mistake.get("in") == "answer":
-        source = str(line["answer"])
+        number = [f"  line {mistake['line']}:"] if "line" in mistake else []
+        return [*number, *underline(str(line["answer"]), own, indent="    ")]
     span = (mistake["start"], mistake["end"]) if mistake.get("start") is not None else None
     return underline(source, span, indent="    ")
 

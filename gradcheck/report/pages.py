@@ -151,7 +151,7 @@ def split_marks(source: str, lines: Iterable[Line]) -> list[tuple[str, bool]]:
         (m["start"], m["end"])
         for line in lines
         for m in line["mistakes"] or ()
-        if m.get("start") is not None and "in" not in m
+        if m.get("start") is not None
     )
     found: list[tuple[str, bool]] = []
     done = 0

@@ -56,11 +56,11 @@ def test_an_answer_is_a_derivative_that_was_taken(typed):
 
 
 def test_the_place_of_a_slip_is_in_what_was_typed():
-    """`start` and `end` count from the first character of the whole sheet."""
+    """Counted from the first character of the whole sheet; `start` and `end` are the program's."""
     typed = "2x sin x + x^2 cos x\n= x(2 sin x + cos x)"
     slip = marked(scalar(PRODUCT), typed)["mistakes"][0]
-    assert slip["in"] == "answer"
-    assert typed[slip["start"] : slip["end"]] == slip["text"] == "cos x"
+    assert (slip["in"], slip["start"], slip["end"]) == ("answer", None, None)
+    assert typed[slip["answer_start"] : slip["answer_end"]] == slip["text"] == "cos x"
 
 
 @pytest.mark.parametrize("row", dict.fromkeys(SLIPS.values()), ids=lambda row: row.id)
@@ -94,7 +94,7 @@ def test_few_words_leave_something_to_do():
         "e^x (x^2 + 3x + 17) + 3x^2",
         "place",
     )["mistakes"][0]
-    assert set(slip) == {"id", "in", "text", "start", "end"}
+    assert set(slip) == {"id", "in", "text", "start", "end", "answer_start", "answer_end"}
 
 
 def test_several_parts_with_working():
