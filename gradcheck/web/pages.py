@@ -12,7 +12,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from gradcheck.batch.roster import NoName
+from gradcheck.batch.roster import NoName, normalize_name
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
 from gradcheck.report.judgements import LEVELS, format_mistake, restrict
@@ -20,7 +20,7 @@ from gradcheck.report.pages import load_templates
 from gradcheck.web import work
 from gradcheck.web.drawing import plot
 from gradcheck.web.guard import admit, find_sender, has_grid, name_cell, practice_of, read_answer
-from gradcheck.web.practice import find_made, name_like, name_next
+from gradcheck.web.practice import Practice, find_made, name_like, name_next
 
 GUESS = 1.0  # seconds that a wrong code takes: none is to be guessed
 FULL = LEVELS.index("full")
@@ -223,11 +223,26 @@ async def name(request: Request) -> Response:
     if not back.startswith("/") or back.startswith(("//", "/\\")):
         back = "/"
     request.session.clear()
-    roster = practice_of(request).settings.roster
     if typed := str(form.get("name", "")).strip():
         try:
-            request.session["name"] = admit(roster, typed, str(form.get("code", "")))
+            code = str(form.get("code", ""))
+            request.session["name"] = await _admit(practice_of(request), typed, code)
         except NoName as error:
-            await asyncio.sleep(GUESS if roster else 0)
             return render_failure(request, 400, "This name cannot be used", str(error))
     return RedirectResponse(back, 303)
+
+
+async def _admit(practice: Practice, name: str, code: str) -> str:
+    """Guesses that come side by side are no faster: a name is left alone after a wrong code."""
+    roster, guessed = practice.settings.roster, practice.guessed
+    student = normalize_name(name)
+    student = roster.student(student) if roster else student
+    if student in guessed:
+        raise NoName("a wrong code was just given for this name: try again in a moment")
+    try:
+        return admit(roster, student, code)
+    except NoName:
+        guessed.add(student)
+        await asyncio.sleep(GUESS)
+        guessed.discard(student)
+        raise

@@ -52,6 +52,7 @@ class Practice:
     made: dict[str, tuple[Problem | None, Asking]] = field(default_factory=dict)
     variants: dict[tuple[str, str], Problem] = field(default_factory=dict)
     drawings: dict[tuple[str, Draw], Any] = field(default_factory=dict)
+    guessed: set[str] = field(default_factory=set)  # names with a wrong code a moment ago
 
     def __post_init__(self) -> None:
         self.book = Book(self.settings.directory, self.settings.feedback)

@@ -51,8 +51,7 @@ def test_nothing_else_is_suspected(text, answer, mistake):
 
 @pytest.mark.parametrize(("text", "answer", "ids"), PAIRS)
 def test_two_mistakes_in_one_answer(text, answer, ids):
-    found = diagnosed(text, answer)
-    assert set(found.hypotheses[0].ids) == set(ids.split())
+    assert set(diagnosed(text, answer).hypotheses[0].ids) == set(ids.split())
 
 
 def test_place_is_the_whole_term():

@@ -367,8 +367,7 @@ scaled_dot_product_attention(c, c, c, is_causal=True, scale=0.3)""".splitlines()
 
 
 def theirs(name):
-    found = (getattr(home, name, None) for home in HOMES)
-    return next(filter(callable, found), None)
+    return next(filter(callable, (getattr(home, name, None) for home in HOMES)), None)
 
 
 NAMES = [

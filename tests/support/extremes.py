@@ -134,8 +134,7 @@ def cosine_back(c, x, y, k=1):
 
 
 def angle_back(c, x, y, k=1):
-    s = cosine(x, y)
-    return cosine_back(-c * k / np.sqrt(1 - s**2), x, y)
+    return cosine_back(-c * k / np.sqrt(1 - cosine(x, y) ** 2), x, y)
 
 
 def far(eps):

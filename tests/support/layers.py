@@ -56,8 +56,7 @@ def dense_back(g, x, w, b):
 
 
 def mlp(x, w1, b1, w2, b2):
-    h = np.maximum(0, x @ w1 + b1)
-    return h @ w2 + b2
+    return np.maximum(0, x @ w1 + b1) @ w2 + b2
 
 
 def mlp_back(g, x, w1, b1, w2, b2):  # noqa: PLR0917 - a layer's weights

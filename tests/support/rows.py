@@ -56,8 +56,7 @@ def shown(row: Op, example: Example, doors: Mapping[str, Any], rng: np.random.Ge
     code = compile(example.text, row.name, "eval")
 
     def run(*given: Any) -> Any:
-        names = dict(doors) | fixed | dict(zip(shapes, given, strict=True))
-        return eval(code, names)
+        return eval(code, dict(doors) | fixed | dict(zip(shapes, given, strict=True)))
 
     inputs = {n: inside(rng, row, i, shape) for i, (n, shape) in enumerate(shapes.items())}
     shape = np.shape(run(*inputs.values()))

@@ -229,7 +229,11 @@ def test_answers_are_kept_under_a_name_with_its_code(roster, tmp_path):
         refused = client.post("/name", data={"name": "ada", "code": "guess"})
         assert (refused.status_code, "do not belong together" in refused.text) == (400, True)
         client.post("/p/cubic", data={"part": "x", "answer": RIGHT})
-        client.post("/name", data={"name": "ada", "code": code_of(tmp_path, "ada")})
+        known = {"name": "ada", "code": code_of(tmp_path, "ada")}
+        client.app.state.practice.guessed.add("ada")  # by somebody at this moment
+        assert "in a moment" in client.post("/name", data=known).text
+        client.app.state.practice.guessed.clear()
+        client.post("/name", data=known)
         client.post("/p/cubic", data={"part": "x", "answer": RIGHT})
     with served(tmp_path, roster=Roster(), feedback="class") as left:  # she is not in the course
         left.cookies.update(client.cookies)
