@@ -12,10 +12,10 @@ from functools import partial
 from itertools import accumulate, pairwise, permutations, takewhile
 from typing import NamedTuple
 
-from gradcheck.answers.cases import IF, by_cases, compares
+from gradcheck.answers.cases import IF, by_cases, compares, turn_conditions
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, UNTAKEN, Reading
-from gradcheck.answers.prose import AT_POINT, IS, ROUNDED, SIGNS, STRANGE, Prose
+from gradcheck.answers.prose import AT_POINT, BY, IS, ROUNDED, SPEECH, STRANGE, Prose
 from gradcheck.answers.tokens import (
     DERIVATIVE,
     GREEK,
@@ -50,25 +50,30 @@ OUTLINED = LINKS | IS | {*COMPARED} | PARTING | AT_POINT | ROUNDED | THEREFORE |
 """Where none of these is, a text is one formula and words."""
 PARTS = frozenset([",", ";", ":", ".", "!", "\n"])
 STOPPED = re.compile(r"\d+\.")  # a number at the end of a sentence
+SPOKEN = SPEECH.keys() | {"to", "root", "natural"}
+SPEAKING = LINKS | IS | {*",;.\n"}
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
 OF = re.compile(rf"(?<!has )\b(?:{'|'.join(DERIVATIVES)}) \w+ (?:the )?$", re.I)
 MARKER = re.compile(
     r"(?:[a-iA-I]|[ivxIVX]{2,4}|\d{1,2}(?: [a-h])?) \) "
     r"|\( (?P<letter>[a-ivA-I]|[ivxIVX]{2,4}) \) (?=\w|[\\(\[])"
     r"|(?P<numbered>\d{1,2}\. (?=\.?\d))|(?P<counted>(?:\d{1,2}|[^\W\d]\w*) : )"
-    r"|(?P<task>[^\W\d]+) (?:\. )?\d{1,2}(?:\.| [:)]) "
+    r"|(?P<task>[^\W\d]+) (?:\. )?\d{1,2}(?:\.| [:)]) (?!Ableitung)"
 )
 COUNTED = re.compile(
     r"(?:(?:[^\W\d]{3,} )?(?:\( )?(?P<count>\d{1,2}|[a-h]|[iv]+)(?:\. | [):] )|[·*] )"
-    r"(?=.*(?:=|[^\W\d]))"
+    r"(?=(?P<nth>Ableitung)|.*(?:=|[^\W\d]))"
 )
 COUNTS = [[*map(str, range(1, 20))], [*"abcdefgh"], ["i", "ii", "iii", "iv", "v", "vi"], ["•"] * 20]
+COUNTING = dict(zip("1234", ("first", "second", "third", "fourth"), strict=True))
+COUNTABLE = r"{}(?:\.| (?:[snrt][tdh]|[eè]r?[em]?e?|[drn]?a|ra)) (?=(?i:partiel|d[eé]riv|ableit))"
 REST = r"(?![-+/:]|[*·](?!\\frac\{[d∂]|[d∂])).*"  # of `dy/dx + 1` is more than a name
 OPERATOR = re.compile(
     rf"\\frac\{{(?:d\^?\d?\w*|∂[^{{}}]*)\}}\{{(?:d\w+(?:\^\d)?|∂[^{{}}]*)\}}{REST}"
     rf"|(?:d\^?\d?\w*(?:\^\d)?(?:\([^()]*\))?/\(?d\w+\^?\d?|∂[^/]*/\(?∂\w+){REST}"
     r"|\((?:\\frac\{)?∂[^()]*\)_(?:\w+|\{[^{}]*\})"
-    r"|d[A-Za-z]|∂_?\w+|∂_\{.*|∇[^-+]*|dot[^-+]*|D_?[a-zA-Z]?\(?\[?[a-zA-Z(]*\)?\]?|grad[^-+]*"
+    r"|d[A-Za-z]|∂_?\w+|∂_\{.*|∇[^-+]*|dot[^-+]*|grad[^-+]*"
+    r"|D(?:\^\d)?_?[a-zA-Z]?\(?\[?[a-zA-Z(]*\)?\]?"
 )
 INSIDE = re.compile(r"\([^()]*\)|‖[^‖]*‖|\|[^|]*\|")
 PRIME = re.compile(r"(?:\^?(?:'|\{'+\}))+")
@@ -81,15 +86,6 @@ LOGARITHMIC = re.compile(r"\(?(?:1/|\\frac\{1\}\{)(\w)[)}]*[·*]?\(?(?:\1'|(?:\\
 SLOPE = r"\\frac \{{ (?:d ?|∂ ){1} \}} \{{ (?:d ?|∂ ){0} \}} |(?:d ?|∂ ){1} / (?:d ?|∂ ){0} "
 FRACTION = re.compile(r"\\frac \{ (d\w+) \} \{ (d\w+) \}")
 GRADIENT = SLOPE.replace("{1}", r"\w+") + r"|{0} \. grad |grad_{0} "
-PARTIAL = re.compile(
-    r"(?:[∂d]\w*/[∂d](\w+)|\\frac\{[∂d]\w*\}\{[∂d](\w+)\}|[A-Za-z]_?(\w+))(?:\(.*\))?"
-)
-ORDER = re.compile(
-    r"(?:\\frac\{)?(?:[^\W\d]\w{0,2}\^?\{?(?:(?P<primes>'+)|\((\d)\))|[d∂D]\^\{?(\d))"
-    r"|\w*?(?:(?:second|zweite|segunda|third|dritte|tercera)(?:deriv|dériv|ableit)"
-    r"|d[eé]riv(?:ée|ada|ata)(?:second|segund|trois|terz|tercer))",
-    re.I,
-)
 BOUND = re.compile(r"_([a-z]{1,3})(?=\W|∂|\Z)")  # the letters of `∂L/∂W_ji`, `∂y_i/∂x_j`
 RATIO = re.compile(r"(?:\bd|∂).*(?:/|\} \{) (?:d\w|∂)")
 VARIABLES = re.compile(r"\((?:[^\W\d]\w*,?)+\)$")  # of f'(x), before f'(2)
@@ -106,7 +102,8 @@ LABEL = 32  # tokens of a name or a definition before a colon
 class WorkingStep(NamedTuple):
     """One step of working: its formula, or why it is none, its line, and what names it.
 
-    `chained` says that an equals sign follows it.
+    `chained` says that an equals sign follows it, `another` that this is not the derivative that
+    is asked for.
     """
 
     tree: ast.expr | None
@@ -116,6 +113,7 @@ class WorkingStep(NamedTuple):
     label: str = ""
     fault: TextError | None = None
     chained: bool = False
+    another: bool | None = None
 
 
 Step = tuple[WorkingStep, Tokens]
@@ -152,14 +150,27 @@ class Outline(Prose):
         if not reading.single and (listed := self.read_bare_list()):
             return self.parse(listed)
         said = {*spell(self.tokens).lower().split(" ")}
-        if not said.isdisjoint(SIGNS):
-            self.tokens = list(self.replace_spoken_signs())
+        if ":" in said and not said.isdisjoint(UNEQUAL):
+            self.tokens = turn_conditions(self.tokens)
+        for count, word in COUNTING.items() if not said.isdisjoint(DERIVATIVES) else ():
+            if count in said or f"{count}." in said:
+                self.tokens = glue(self.tokens, word, COUNTABLE.format(count))
+        if not said.isdisjoint(SPOKEN):
+            parted = split(self.tokens, lambda k, _: self.tokens[k].text in SPEAKING)
+            self.tokens = [
+                t
+                for part in parted
+                for t in (part.sign, *self.take_dictation(part.tokens))
+                if t.text
+            ]
         if said.isdisjoint(OUTLINED):
             tokens = self.trim_words(self.tokens)
             before = len(self.tokens) - len(tokens) and self.tokens.index(tokens[0])
             if before and OF.search(spell(self.tokens[:before]).lower()):
                 raise self.fault(self.tokens[0], *NOT_TAKEN)
-            return self.read_steps([self.make_step(tokens)])
+            only, _ = self.make_step(tokens)
+            another = self.names_another(self.tokens[:before])
+            return self.read_steps([(only._replace(another=another), tokens)])
         self.define_behind_cases()
         if (found := self.choices(self.tokens)) is not None:
             return found
@@ -266,7 +277,9 @@ class Outline(Prose):
         found = [COUNTED.match(spell(line)) for line in lines]
         counts = [each["count"] or "•" for each in found if each]
         every = len(counts) if counts and found[0] and "•" not in counts else len(lines)
-        if len(counts) < max(every, 2) or counts not in [c[: len(counts)] for c in COUNTS]:
+        if all(each and each["nth"] for each in found) or len(counts) < max(every, 2):
+            return tokens
+        if counts not in [c[: len(counts)] for c in COUNTS]:
             return tokens
         for line, each in zip(lines, found, strict=True):
             self.leave_out(head := line[: each[0].count(" ") if each else 0])
@@ -375,9 +388,10 @@ class Outline(Prose):
                 return True
             if self.words.meaning(text) or k + 1 == len(tokens):
                 return False
-            said = any(t.text.lower() in DERIVATIVES for t in before)
+            said = any(t.text.lower() in DERIVATIVES for t in tokens[:k])
             of = "d" in self.sketch(before) and self.says_nothing(before)  # another function
-            said = said and not of and not self.says_nothing(tokens[k + 1 : k + 2])  # `is just 2x`
+            said = said and not (of and not BY.search(spell(before)))
+            said = said and not self.says_nothing(tokens[k + 1 : k + 2])  # `is just 2x`
             return said or names_a_derivative(before, label=True)
 
         return [stretch for _, stretch in split(tokens, parts)]
@@ -500,35 +514,48 @@ class Outline(Prose):
             fault = "several formulas", "give one formula"
             raise self.fault(parting, *NEVER.get(parting.text, fault))
         steps: list[Step] = []
-        label, aside = "", False
+        label, aside, another = "", False, None
         for clause in clauses:
             linked = self.links(clause.tokens)
-            found = [self.trim_words(tokens) for tokens in linked]
-            for tokens, kept in zip(linked[:-1], found, strict=False):  # `3 Answer = 3x^2`
-                named = tokens[-1:] != kept[-1:] and tokens[-1].kind == "word"
-                if named and [token.kind for token in kept] == ["number"]:
-                    message = f"what stands before `{tokens[-1].text}` is no part of a name"
-                    raise self.fault(kept[0], message, "leave it out")
-            while len(found) > 1 and self.is_name_behind(found[-1]):
-                self.leave_out(found.pop())
-            vanishes = len(found) > 1 and [t.text for t in found[-1]] == ["0"]
-            if vanishes and self.is_equation(found[-2]):  # at the optimum
-                self.leave_out(found.pop())
-            label = "" if aside and found[0] else label
+            found = self.trim_stretches(linked)
+            label, another = ("", None) if aside and found[0] else (label, another)
             aside = len(found) > 1 and self.is_untaken(found[0], whole=True)  # d/dx(x^2) = 2x
-            label = spell(found[0]) if aside else label
-            for k, tokens in enumerate(found):
+            if aside:
+                label, another = spell(found[0]), self.names_another(found[0], aside=True)
+            for k, (whole, tokens) in enumerate(zip(linked, found, strict=False)):
                 last = k == len(found) - 1
-                if last or not self.is_label(tokens) or self.is_untaken(tokens):
-                    steps += [self.make_step(tokens, label, not last)] if tokens else []
-                    continue
-                text = "".join(t.text for t in tokens)
-                both = [self.names_another(each) for each in (label, text)]
-                label = text if text and (k == 0 or None not in both) else label
-                self.leave_out(tokens)
+                is_step = last or not self.is_label(tokens) or self.is_untaken(tokens)
+                before = whole[: whole.index(tokens[0])] if is_step and tokens else whole
+                says = self.names_another(before)
+                new = not is_step or (says is not None and not (label and says == another))
+                if new and before and (k == 0 or None not in (another, says)):
+                    label = "".join([t.text for t in (before if is_step else tokens)])
+                    another = says
+                another = says if another is None else another
+                if not is_step:
+                    self.leave_out(tokens)
+                elif tokens:
+                    step, _ = self.make_step(tokens)
+                    step = step._replace(label=label, chained=not last, another=another)
+                    steps.append((step, tokens))
         if not steps:
             raise self.fault(self.tokens[0], "nothing but words was typed", "give a formula")
         return self.read_steps(steps)
+
+    def trim_stretches(self, linked: list[list[Token]]) -> list[list[Token]]:
+        """Each stretch between equals signs without words, but for a name or a zero at the end."""
+        found = [self.trim_words(tokens) for tokens in linked]
+        for tokens, kept in zip(linked[:-1], found, strict=False):  # `3 Answer = 3x^2`
+            named = tokens[-1:] != kept[-1:] and tokens[-1].kind == "word"
+            if named and [token.kind for token in kept] == ["number"]:
+                message = f"what stands before `{tokens[-1].text}` is no part of a name"
+                raise self.fault(kept[0], message, "leave it out")
+        while len(found) > 1 and self.is_name_behind(found[-1]):
+            self.leave_out(found.pop())
+        vanishes = len(found) > 1 and [t.text for t in found[-1]] == ["0"]
+        if vanishes and self.is_equation(found[-2]):  # at the optimum
+            self.leave_out(found.pop())
+        return found
 
     def is_name_behind(self, tokens: Tokens) -> bool:
         """Whether a formula is followed by `= dy/dx`, `= f'(2)`."""
@@ -550,23 +577,20 @@ class Outline(Prose):
         named = isinstance(tree, ast.Call) and ast.unparse(tree.func) == UNTAKEN
         return named if whole else tree is not None and aside.untaken is not None
 
-    def make_step(self, tokens: Tokens, label: str = "", chained: bool = False) -> Step:
+    def make_step(self, tokens: Tokens) -> Step:
         start = tokens[0].start
         line = 1 + sum([t.kind == "line" and t.start < start for t in self.tokens])
-        return WorkingStep(None, start, tokens[-1].end, line, label, None, chained), tokens
+        return WorkingStep(None, start, tokens[-1].end, line), tokens
 
     def read_steps(self, steps: list[Step]) -> ast.expr:
         """The tree of the last step; the others are kept, but for those of another name.
 
         Of several partial derivatives it is the one that is asked for.
         """
-        labels = [step.label for step, _ in reversed(steps)]
-        names = {label: self.names_another(label) for label in labels if label}
-        due = labels[0] or next((label for label in names if " " not in label), "")
+        names = {step.label: step.another for step, _ in reversed(steps)}
+        due = next(iter(names)) or next((label for label in names if " " not in label), "")
         if names.get(due):
-            silent = (label for label in names if names[label] is None)
-            said = filter(re.compile("riv|leit| ").search, silent)
-            due = next((label for label in names if names[label] is False), next(said, due))
+            due = next((label for label in names if names[label] is False), due)
         while steps[-1][0].label not in ("", due):
             self.leave_out(steps.pop()[1])
         last, inside = steps.pop()
@@ -586,26 +610,13 @@ class Outline(Prose):
             levels = zip(inside, count_levels(inside), strict=True)
             inside = [token for token, level in levels if token.kind != "line" or level]
         found = self.parse(inside)
-        fault = self.fault(last.start, *ANOTHER) if names.get(last.label) else None
+        fault = self.fault(last.start, *ANOTHER) if last.another else None
         self.steps.append(last._replace(tree=found, fault=fault, chained=fault is not None))
         return found
 
     def bind(self, label: str) -> None:
         """Keep the letters of a left side, which what follows it may have."""
         self.reading.bound = "".join(BOUND.findall(label))
-
-    def names_another(self, label: str) -> bool | None:
-        """Whether a label names another derivative than is asked for; None: it does not say."""
-        plain, asked = label.replace(" ", ""), self.reading.by.split(".")
-        found, order = PARTIAL.fullmatch(plain), ORDER.match(plain)
-        name = found[found.lastindex or 0] if found and asked[0] else ""
-        by = [name] if name in self.words.names else [*name]
-        if by and self.words.names.issuperset(by):
-            return sorted(by) != sorted(asked) if label == plain else by[0] not in asked
-        if order is None or not asked[0]:
-            return None
-        times = len(order["primes"] or "") or int(order[2] or order[3] or 2)
-        return times != len(asked)
 
 
 def read_rows(reading: Reading, tokens: Tokens) -> ast.expr | None:

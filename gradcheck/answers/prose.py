@@ -1,19 +1,41 @@
 """Words around a formula: what is said, what does something to it, and what a note leaves out."""
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import chain, pairwise
 
 from gradcheck.answers.operands import Reading
-from gradcheck.answers.tokens import Token, Tokens, as_set, find_closing, make_fault, spell, strip
-from gradcheck.answers.words import KEPT, STOP, UNKNOWN, segment
+from gradcheck.answers.tokens import (
+    Token,
+    Tokens,
+    as_set,
+    as_table,
+    find_closing,
+    glue,
+    make_fault,
+    spell,
+    strip,
+)
+from gradcheck.answers.words import KEPT, STOP, UNKNOWN, Words, segment
 from gradcheck.errors import TextError
 
-SPOKEN = {"plus": "+", "minus": "-", "times": "*"}
-JOINED = {"over": "/", "squared": "^2", "cubed": "^3"}
-"""What is a sign in a text of one formula, and a word in a sentence about formulas."""
-SIGNS = SPOKEN | JOINED
+SPEECH = as_table("""
+0: zero; 1: one; 2: two second; 3: three third; 4: four fourth; 5: five fifth; 6: six sixth
+7: seven seventh; 8: eight eighth; 9: nine ninth; 10: ten tenth; 11: eleven; 12: twelve
+sin: sine; cos: cosine; tan: tangent; sec: secant; 0.5: 0.5; ^(: ^(; ^2: squared; ^3: cubed
++: plus; -: minus negative; *: times; /: over
+""")
+"""Words of a spoken formula, and what they are in signs."""
+FILLERS = frozenset(["of", "the"])
+PHRASES = {
+    "^(": "(?:raised )?to the (?!best)(?:power (?:of )?)?",
+    "sqrt": "square root ",
+    "ln": "natural log(?:arithm)? ",
+    "0.5": "(?:one|a) half ",
+}
+JOINING = {"/": "/", "^(": "/"}
+SPOKEN = re.compile(r"[^SLso_/][^SLso]*(?<![_/])")
+"""A spoken formula in a sketch, with w for its words but / for those that something follows."""
 NT = "n'?t"
 DENIED = re.compile(
     r"\b(?:not|never|nicht|keine?|pas|non?|não|cannot|wrong|incorrect|false|falsch|faux|falso"
@@ -90,6 +112,31 @@ def make_point(names: frozenset[str]) -> re.Pattern[str]:
     )
 
 
+ORDINALS = as_table(
+    "1: first erste premi prim; 2: second zweite deuxi segund double; "
+    "3: third dritte troisi tercer terz triple; 4: fourth vierte quatri cuart quart"
+)
+SAID = re.compile(
+    rf"(?:\b(?P<nth>{'|'.join(ORDINALS)})\w* (?:order |partial |partielle )?)?"
+    rf"(?:deriv|dériv|ableit|prime\b)\w*(?: (?P<behind>{'|'.join(ORDINALS)}))?",
+    re.I,
+)
+BY = re.compile(r"(?i:(?:respe[ck]to?|regard) (?:to|a|de)|wrt|nach|rapport à|rispetto ad?) (\w+)")
+DERIVED = re.compile(
+    r"(?:(?<!\w)(?:D|partial|grad|\w)|[)∂∇d])(?:\^\((?P<times>\d)\))?"
+    r"(?:(?<![A-Za-z]\))_(?P<letters>[^\W\d_]+)(?:\((?P<args>[^()]*)\))?"
+    r"| ?\w{0,9}(?:\^\d)?(?:\([^()]*\))?/\(?(?P<below>(?:[d∂]\w+(?:\^\d)? ?)+)|(?(times)|(?!)))"
+    r"|(?P<leaf>\w+)\.grad\b|\A[df](?P<whole>[^\W\d_]+)(?:\(.*\))?\Z"
+    r"|(?P<undone>(?i:anti-?d[eé]riv|stammf|primitiv))"
+)
+"""`d^2y/dx^2`, `f'_x(x, y)`, `x.grad`, `f''(x)`, `f^(2)`, `D^2 f`."""
+BELOW = re.compile(r"[d∂](\w+?)(?:\^(\d))?(?=[d∂ ]|$)")
+GAPS = re.compile(r"\\frac|[{}]|(?<!\w) | (?!\w)")
+
+UNIT = r"(?:[cdkm]?m|s|min|h|k?g|[NJWVAK]|Hz|Pa|rad|units?) (?:\^ (?:\{ )?(?:- )?\d (?:\} )?)?"
+UNITS = re.compile(
+    rf"(?<!\S)(?:\\frac \{{ {UNIT}\}} \{{ {UNIT}\}} |{UNIT}(?:(?:[/·*] )?{UNIT})*)\Z"
+)
 ENDS = frozenset([")", "]", "}", "|", "|)"])
 
 
@@ -119,29 +166,44 @@ class Prose:
             raise self.fault(tokens[0], message, "write it with signs")
         self.reading.leave_out(tokens[0].start, tokens[-1].end)
 
-    def replace_spoken_signs(self) -> Iterator[Token]:
-        """`6 x plus 5`, and `1 over x squared` where nothing else is said of another formula."""
-        colon = next((k for k, t in enumerate(self.tokens) if t.text == ":"), 0)
-        label = self.tokens[:colon] if self.says_nothing(self.tokens[:colon]) else []
-        yield from label  # `first times derivative of second: x cos x`
-        tokens = self.tokens[len(label) :]
-        said = "".join("~" if t.text in SIGNS else self.letter(t) for t in tokens)
-        formulas = [part for part in STRANGE.split(said) if {*part} & {*"nd"}]
-        known = SPOKEN | (JOINED if len(formulas) == 1 else {})
-        for token, after in zip_longest(tokens, tokens[1:]):
-            signs = known.get(token.text.lower(), "") if token.kind == "word" else ""
-            if not signs or self.words.meaning(token.text) or not self.joins(token, after):
-                yield token
+    def take_dictation(self, typed: list[Token]) -> list[Token]:
+        """A stretch with its first formula in signs: `so three x squared`, `e to the minus x`."""
+        tokens = typed
+        for name, phrase in PHRASES.items():
+            tokens = glue(tokens, name, phrase)
+        strange = [t.kind == "word" and not self.words.meaning(t.text) for t in tokens]
+        words = [t.text.lower() * odd for t, odd in zip(tokens, strange, strict=True)]
+        signs = [SPEECH.get(word, "") for word in words]
+        pairs = zip(tokens, words, signs, strict=True)
+        kinds = (
+            ("_" if w in FILLERS else self.letter(t)) if not s else JOINING.get(s, "w")
+            for t, w, s in pairs
+        )
+        run = SPOKEN.search(said := "".join(kinds))
+        whole = run and run[0] == said and typed[-1] is self.tokens[-1]
+        if not run or not any(signs[slice(*run.span())]) or not (whole or "d" in run[0]):
+            return typed
+        found: list[Token] = []
+        opened = 0  # an exponent goes on to the next sign
+        for token, word, sign in list(zip(tokens, words, signs, strict=True))[slice(*run.span())]:
+            before, text = found[-1].text if found else "", sign or token.text
+            if opened and text == "power":
                 continue
-            yield token._replace(kind="op", text=signs[0], spaced=True)
-            if signs[1:]:
-                yield token._replace(kind="number", text=signs[1:])
-
-    def joins(self, token: Token, after: Token | None) -> bool:
-        """Whether a spoken sign has something to work on: not in `over all x`, `over the reals`."""
-        if token.text.lower() != "over":
-            return True
-        return after is not None and after.text != "all" and self.letter(after) not in "SLso"
+            function = text and self.words.is_function(text)
+            if word == "of" and before not in ("2", "3") and not self.words.is_function(before):
+                return typed
+            if 0 < opened < len(found) and (function or text in ("+", "-", "*", "/", "·")):
+                found.append(token._replace(kind="op", text=")"))
+                opened = 0
+            for piece in re.findall(r"\^|\(|[^^(]+", sign):
+                kind = "number" if piece[0].isdigit() else "word" if piece.isalpha() else "op"
+                found.append(token._replace(kind=kind, text=piece, spaced=True))
+            opened = len(found) if sign == "^(" else opened
+            if not sign and word not in FILLERS:
+                found.append(token)
+        if opened:
+            found.append(tokens[-1]._replace(kind="op", text=")"))
+        return [*tokens[: run.start()], *found, *tokens[run.end() :]]
 
     def sketch(self, tokens: Tokens) -> str:
         """One letter a token, to search in: what its word says here."""
@@ -193,6 +255,11 @@ class Prose:
         word = bool(after) and after[0].kind == "word" and not self.words.meaning(after[0].text)
         return bool(after) and not word and after[0].text not in {*ENDS, *",;.", "\n", "=>"}
 
+    def names_another(self, tokens: Tokens, *, aside: bool = False) -> bool | None:
+        if not tokens or not self.reading.by:
+            return None
+        return names_another(self.words, spell(tokens), self.reading.by, aside)
+
     def trim_words(self, tokens: list[Token]) -> list[Token]:
         """A stretch without the words and asides at its ends, which say nothing."""
         meaning = self.words.meaning
@@ -218,6 +285,15 @@ class Prose:
         inside = tokens[1 : stop - 1]
         return stop if inside[1:] and self.says_nothing(inside) else 0
 
+    def count_units(self, tokens: Tokens) -> int:
+        """How many tokens behind a number are its unit, behind a formula one of several letters."""
+        found = UNITS.search(text := spell(tokens))
+        first = text.count(" ", 0, found.start()) if found else 0
+        unit = tokens[first:]
+        plain = tokens[first - 1].kind == "number" or len(unit) > 1 or len(unit[0].text) > 1
+        known = any(self.words.meant(token.text) for token in unit if token.kind == "word")
+        return len(unit) if first and plain and not known else 0
+
     def count_words_behind(self, tokens: Tokens, sketch: str) -> int:
         """How many tokens are words that say nothing behind a formula, in brackets or not."""
         opening = sketch.rfind("(")
@@ -226,14 +302,61 @@ class Prose:
             return len(tokens) - opening
         found = BEHIND.search(sketch)
         if not found:
-            return 0
+            return self.count_units(tokens)
         tail = tokens[found.start() :]
         if tail[0].text == "." and not tail[1].spaced:
             return 0
-        if tail[0].text.lower() in JOINED and self.joins(tail[0], next(iter(tail[1:]), None)):
-            return 0  # it belongs to the formula, which is another one without it
         said = is_said(found[0]) and any(len(t.text) > 1 for t in tail)
-        return len(tail) if said or tail[0].text in ("dx", "dy", "dt") else 0
+        said = said or tail[0].text in ("dx", "dy", "dt")
+        return len(tail) if said else self.count_units(tokens)
+
+
+@lru_cache(maxsize=1024)
+def names_another(words: Words, text: str, by: str, aside: bool) -> bool | None:
+    """Whether a left side names another derivative than is asked for; None: it does not say.
+
+    It is a derivative of so many times, by these inputs; `aside`, of a formula that is given.
+    """
+    asked, plain = by.split("."), GAPS.sub("", text.replace("} {", "/"))
+    plain = re.sub(r"(?<=[dD∂])\^(\d)", r"^(\1)", plain)
+    plain = re.sub("'+", lambda primes: f"^({len(primes[0])})", plain)
+    signs, said, after = [*DERIVED.finditer(plain)], SAID.search(plain), BY.search(plain)
+    if any(plain[one.end() : other.start()].strip(" (") for one, other in pairwise(signs)):
+        return None  # dL/dz · dz/dw, u'v + uv'
+    order = int(ORDINALS.get((said["nth"] or said["behind"] or "").lower(), 0)) if said else 0
+    order = order or sum(int(sign["times"] or sign["below"] is not None) for sign in signs)
+    names = find_inputs(words, after[1]) if after else []
+    pieces = [piece for sign in signs for piece in list_variables(sign)]
+    found = [find_inputs(words, name) * int(times or 1) for name, times in pieces]
+    if all(found):
+        names = names or [*chain(*found)]
+    if any(sign["undone"] for sign in signs):
+        return True
+    if names and (aside and len(names) == 1):
+        return names[0] not in asked
+    if names:
+        names = names[:1] * max(order, len(names)) if len({*names}) == 1 else names
+        return sorted(names) != sorted(asked)
+    if order or (said and len(asked) == 1):
+        return (order or 1) != len(asked)
+    return None
+
+
+def find_inputs(words: Words, word: str) -> list[str]:
+    """The input that a word names, or those of its letters; none if there is another."""
+    for parts in ([word], word):
+        found = [words.meant(each) for each in parts]
+        if {each.kind for each in found} <= {"name", "entry"}:
+            return [each.name.partition(",")[0] for each in found]
+    return []
+
+
+def list_variables(sign: re.Match[str]) -> list[tuple[str, str]]:
+    """By what, and how many times each."""
+    word, args = sign["letters"] or sign["leaf"] or sign["whole"] or "", sign["args"]
+    if args and not {*word} & {*args.split(",")} and word not in args.split(","):
+        return []  # f_a(x)
+    return BELOW.findall(sign["below"] or "") or [(word, "")] * bool(word)
 
 
 def is_said(sketch: str) -> bool:

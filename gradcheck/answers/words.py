@@ -176,6 +176,11 @@ class Words:
         return dict.fromkeys(self.constants - self.names, ()) | dict(self.sized)
 
     @cached_property
+    def spellings(self) -> list[str]:
+        short = [each for each, name in ALIASES.items() if name in self.functions]
+        return sorted({*self.names, *self.constants, *self.functions, *short})
+
+    @cached_property
     def gradients(self) -> frozenset[str]:
         return frozenset(n for n in self.names if n[0] == "d" and n[1:] in self.names)
 
@@ -295,9 +300,7 @@ def list_hints(words: Words, word: str, called: bool) -> str:
         return f"write {entry[1]}[0] for the first entry"
     if word in SPECIAL:
         return SPECIAL[word]
-    known = {*words.names, *words.constants, *words.functions}
-    known |= {short for short, name in ALIASES.items() if name in words.functions}
-    likely = sorted(s for s in known if abs(len(s) - len(word)) <= 2)
+    likely = [each for each in words.spellings if abs(len(each) - len(word)) <= 2]
     if near := difflib.get_close_matches(word, likely, n=1, cutoff=0.76):
         return f"did you mean {near[0]}?"
     if called:
