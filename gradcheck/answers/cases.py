@@ -85,7 +85,20 @@ def by_cases(
     return otherwise
 
 
-def turn_conditions(tokens: list[Token]) -> list[Token]:
+def frame_cases(tokens: Tokens) -> list[Token]:
+    """Brackets around cases are those of an environment: `2x*(1 if x > 0 else -1)`."""
+    found = [*tokens]
+    for opening in (k for k, token in enumerate(tokens) if token.text == "("):
+        stop = find_closing(tokens, opening)
+        inside = tokens[opening + 1 : stop]
+        own = [t.text for t, level in zip(inside, count_levels(inside), strict=True) if not level]
+        if tokens[stop].text == ")" and "if" in own and "else" in own:
+            found[opening] = tokens[opening]._replace(text="⦃")
+            found[stop] = tokens[stop]._replace(text="⟧")
+    return _turn_conditions(found)
+
+
+def _turn_conditions(tokens: list[Token]) -> list[Token]:
     """`{x < 0: -1, 1}`, as Desmos has it, with each value before its condition."""
     for opening, token in enumerate(tokens):
         stop = find_closing(tokens, opening) if token.text in ("(", "{") else 0

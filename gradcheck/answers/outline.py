@@ -12,7 +12,7 @@ from functools import partial
 from itertools import accumulate, pairwise, permutations, takewhile
 from typing import NamedTuple
 
-from gradcheck.answers.cases import IF, by_cases, compares, turn_conditions
+from gradcheck.answers.cases import IF, by_cases, compares, frame_cases
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, UNTAKEN, Reading
 from gradcheck.answers.prose import AT_POINT, BY, IS, ROUNDED, SPEECH, STRANGE, Prose
@@ -150,8 +150,8 @@ class Outline(Prose):
         if not reading.single and (listed := self.read_bare_list()):
             return self.parse(listed)
         said = {*spell(self.tokens).lower().split(" ")}
-        if ":" in said and not said.isdisjoint(UNEQUAL):
-            self.tokens = turn_conditions(self.tokens)
+        if "else" in said or (":" in said and not said.isdisjoint(UNEQUAL)):
+            self.tokens = frame_cases(self.tokens)
         for count, word in COUNTING.items() if not said.isdisjoint(DERIVATIVES) else ():
             if count in said or f"{count}." in said:
                 self.tokens = glue(self.tokens, word, COUNTABLE.format(count))
