@@ -174,6 +174,9 @@ class Prose:
         strange = [t.kind == "word" and not self.words.meaning(t.text) for t in tokens]
         words = [t.text.lower() * odd for t, odd in zip(tokens, strange, strict=True)]
         signs = [SPEECH.get(word, "") for word in words]
+        if any(t.kind == "number" for t in typed):  # `3x^2 (one term)`
+            known = pairwise(["", *signs])
+            signs = ["" if s[:1].isdigit() and before != "^(" else s for before, s in known]
         pairs = zip(tokens, words, signs, strict=True)
         kinds = (
             ("_" if w in FILLERS else self.letter(t)) if not s else JOINING.get(s, "w")
