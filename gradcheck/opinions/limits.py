@@ -22,6 +22,7 @@ BLAME_BITS, BLAME_STEP = 384, 100  # 2^-100: truncation and rounding both below 
 STRAIGHT = 1e-12  # a kink bends f by a part of its step, a curve by a part of its square
 BALL_BITS = 256  # of differences: three times the largest exponent of a step, so nothing cancels
 STEPS = (64, 72, 80)
+STEPS_DEEP = (1064, 1072, 1080)  # where a floor jumps more often: as far as float64 reaches
 STEPS_INSIDE = (200, 208, 216)  # of differences inside of differences: not felt by those outside
 """Steps of 2^-64, 2^-72 and 2^-80 of the input: the nearest kink that float64 can write beside an
 input lies at 2^-53 of it, so none is stepped over; each is a 256th of the one before."""
@@ -123,6 +124,9 @@ LOOSE = 1e-4
 """Of the largest entry: where rounding moves a number more, finer arithmetic judges; and
 what floats alone cannot tell from rounding, for wrong formulas of the corpora are off by more."""
 PRECISIONS = (256, 2048)  # bits: 1 - y of a y that is 1e-77, and of one that is 1e-616, beside 1
+SECONDS_GROSS, SECONDS_FINE = 0.5, 6.0
+"""That a claim may take in balls: 100,000 entries take some 20 operations of each. What is off by
+more than `LOOSE` moved inputs refute as well, unless a step inside of the formula loses it."""
 NARROW = 1e-9  # of an entry: a ball so wide that it says nothing of a formula is not believed
 MOVED = 4.0
 """Times what a few units of rounding in the inputs move: a spread of few runs is within that of the

@@ -279,7 +279,7 @@ def is_symmetric(value: Value) -> bool:
 
 
 def _copy(value: Value) -> Value:
-    return np.array(value) if isinstance(value, np.ndarray) else value
+    return value.copy("K") if isinstance(value, np.ndarray) else value
 
 
 def restore_type(value: Array, was: Value) -> Value:

@@ -27,6 +27,7 @@ from gradcheck.testing.call import (
 from gradcheck.testing.judging import (
     SOUND,
     Judged,
+    Lost,
     Question,
     compare,
     is_alone,
@@ -132,8 +133,9 @@ class Check:
             self.faults = dict.fromkeys(random) | self.faults
         judged: tuple[Judged, ...] = ()
         why: dict[str, Value] = {}
+        lost: dict[int, Lost] = {}  # at every point
         for k, each in enumerate(every if every[0].gradients else ()):
-            every[k], judged = _judge(each, self.rtol)
+            every[k], judged = _judge(each, self.rtol, lost.setdefault(id(each.call), {}))
             if not all(part.right for part in judged):
                 self.notes |= {SPECIAL: None} if each.call.beside else {}
                 if self.explain and not any(part.undecided for part in judged):
@@ -214,7 +216,7 @@ def _consult(call: Call, cases: Sequence[Case], claims: Sequence[Params]) -> lis
     return list(map(Question, [call] * len(cases), cases, verdicts, claims))
 
 
-def _judge(asked: Question, rtol: float) -> tuple[Question, tuple[Judged, ...]]:
+def _judge(asked: Question, rtol: float, lost: Lost) -> tuple[Question, tuple[Judged, ...]]:
     verdict = asked.verdict
     if not (asked.gradients and (is_known(asked) or is_alone(verdict))):
         return asked, ()
@@ -222,8 +224,10 @@ def _judge(asked: Question, rtol: float) -> tuple[Question, tuple[Judged, ...]]:
         near = compare(asked, asked.gradients, rtol, asked.unit)
         if all(part.right for part in near):
             return asked, tuple(near)
-        asked = replace(asked, verdict=_allow_coarse(consult_more(asked.case, verdict), asked.call))
-    return asked, judge(asked, rtol)
+        off = max(part.farthest for part in near)
+        verdict = _allow_coarse(consult_more(asked.case, verdict, off), asked.call)
+        asked = replace(asked, verdict=verdict)
+    return asked, judge(asked, rtol, lost)
 
 
 def _allow_coarse(verdict: Verdict, call: Call) -> Verdict:

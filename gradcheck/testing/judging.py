@@ -2,8 +2,8 @@
 
 1. Within the bars of the reference, of reverse mode's own rounding, and `rtol`: right. No bar grows
    with the number of entries.
-2. Else balls decide where the claim runs on them, unless very many entries are out. Equal there:
-   right, and the formula loses digits here. Apart: wrong.
+2. Else balls decide where the claim runs on them in time. Equal there: right, and the formula
+   loses digits here. Apart: wrong.
 3. Else inputs are moved by a few units of rounding: what is farther off than that moves the claim
    is wrong, what is within is right. A backward of plain floats that is off by so little that
    only rounding is so small is neither, unless a tolerance was given.
@@ -11,7 +11,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 
 import numpy as np
@@ -22,17 +22,19 @@ from gradcheck.numbers.run import change_settings, heed_refusals, precision
 from gradcheck.opinions import limits
 from gradcheck.opinions.opinion import Case, Estimate, multiply_along
 from gradcheck.opinions.reverse import rounder, spread
+from gradcheck.testing.budget import TimeBudget
 from gradcheck.testing.call import Call, is_symmetric
 from gradcheck.testing.copies import Coarse, Copies
-from gradcheck.values import Array, Params, Value
+from gradcheck.values import Array, Params, Routine, Value
 from gradcheck.verdict.consult import Verdict, locate, visit_neighbours
 
 Index = tuple[int, ...]
+Lost = dict[str, tuple[float, str]]  # by argument how far off rounding makes it, in which floats
 SOUND = ("agree", "kink", "unstable-forward")
 ZERO = 1e-100  # the bar of a slope that is zero where the value is zero too
 ALL = "every input along a direction"
 LISTED = 1000  # entries of a part that is out
-MANY = 20_000  # entries that are out: of 100,000 balls took 2 to 14 s, of 20,000 a fifth of it
+MANY = 20_000  # entries: of more that are far out no rounding is suspected
 TRIANGLES = (
     "of a symmetric matrix: right with both triangles added up, as it may stand in one or be "
     "spread over both"
@@ -71,14 +73,15 @@ class Question:
 
         Where it cannot write them into what `np.zeros` gives, a copy with buffers of balls is run.
         """
-        call = self.call
+        call, c = self.call, self.case.cotangent
         with precision(bits):
             given = {n: balls(np.asarray(call.args[n], dtype=np.float64)) for n in call.wrt}
+            c = None if c is None else balls(c)  # `(c + 1e6) - 1e6` rounds too
             programs = (call.program, call.program.copy(Copies("ball")))
             for keyed, program in product((False, True), programs):  # keys are seldom needed
                 try:
                     with heed_refusals(), change_settings(keyed=keyed, numbers=True):
-                        came = call.run_backward(self.case.cotangent, call.fresh() | given, program)
+                        came = call.run_backward(c, call.fresh() | given, program)
                         found = call.program.gradients(came, call.wrt)
                     return {name: arbs(found[name]) for name in call.wrt}
                 except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise any
@@ -92,7 +95,8 @@ class Question:
         here; a wrong formula that is stable does not move.
         """
         call, c, rounding = self.call, self.case.cotangent, rounder(np.random.default_rng(0), unit)
-        runs = [call.pull(c, call.move(rounding)) for _ in range(limits.SAMPLES)]
+        moved: Routine = lambda: None if c is None else c * rounding(np.shape(c))
+        runs = [call.pull(moved(), call.move(rounding)) for _ in range(limits.SAMPLES)]
         return {
             name: limits.MOVED * np.nan_to_num(spread(np.asarray(g), [run[name] for run in runs]))
             for name, g in self.gradients.items()
@@ -168,12 +172,17 @@ class Judged:
         """How far every entry is from the reference, or the interval of its kink."""
         return np.maximum(np.subtract(self.low, self.given), np.subtract(self.given, self.high))
 
+    @property
+    def farthest(self) -> float:
+        """How far off an entry is that no rounding of reverse mode excuses, by the bars; or 0."""
+        if self.shape or self.known is None:
+            return np.inf if self.shape else 0.0
+        off = self.distance[self.out & ~self.kinks]
+        return float(np.max(off[~(off <= limits.LOOSE * self.known.largest)], initial=0.0))
+
     def within(self, bars: Value) -> Array:
         error: Value = 0.0 if self.known is None else self.known.error
         return np.asarray(self.distance <= bars + np.where(self.kinks, 0, error))
-
-    def indices(self) -> list[Index]:
-        return list(map(tuple, np.argwhere(self.out).tolist()))
 
     @cached_property
     def off(self) -> tuple[Off, ...]:
@@ -194,17 +203,23 @@ class Judged:
         return tuple(found)
 
 
-def judge(asked: Question, rtol: float) -> tuple[Judged, ...]:
+def judge(asked: Question, rtol: float, lost: Lost) -> tuple[Judged, ...]:
+    """What is right and what is not; `lost` is what rounding was shown to cost at this point.
+
+    A formula that is linear in its cotangent and right for one of random numbers is so for all.
+    """
     unit, runs = asked.unit, asked.call.program.backward is not None
     parts = _locate(asked, compare(asked, asked.gradients, rtol, unit))
     for part in parts:
         _add_triangles(part, asked.call)
+        off, name = lost.get(part.part, (0.0, ""))
+        if name and part.out.any() and np.all(part.distance[part.out] <= off):
+            part.out[...], part.lossy = False, name
     if runs and parts[0].part != ALL and not all(part.right for part in parts):
         inside = asked.coarse.unit if unit == limits.EPSILON else unit
         if inside > unit:
             parts = _locate(asked, compare(asked, asked.gradients, rtol, inside))
-        many = sum(np.count_nonzero(part.out) for part in parts) > MANY
-        if inside > unit or many or not _ask_balls(asked, parts):
+        if inside > unit or not _ask_balls(asked, parts, lost):
             _move_inputs(asked, parts, rtol, inside)
     return tuple(parts)
 
@@ -316,11 +331,14 @@ def _locate(asked: Question, parts: list[Judged]) -> list[Judged]:
 # -- the second rule: balls ------------------------------------------------------------------------
 
 
-def _ask_balls(asked: Question, parts: Sequence[Judged]) -> bool:
+def _ask_balls(asked: Question, parts: Sequence[Judged], lost: Lost) -> bool:
     """Whether balls decide of the entries that are out: those that are right there are so."""
-    each = [(part, index) for part in parts for index in part.indices()]
+    far = {p.part: float(p.distance[p.out].max()) for p in parts if p.out.any()}
+    each = [(part, tuple(k)) for part in parts for k in np.argwhere(part.out).tolist()]
+    gross = limits.SECONDS_GROSS * (len(each) <= MANY)
+    budget = TimeBudget(gross if any(p.farthest for p in parts) else limits.SECONDS_FINE)
     for bits in limits.PRECISIONS:
-        exact = asked.in_balls(bits)
+        exact = budget.run(partial(asked.in_balls, bits))
         if exact is None:
             return False
         found = [_decide(part, index, exact[part.part]) for part, index in each]
@@ -331,6 +349,8 @@ def _ask_balls(asked: Question, parts: Sequence[Judged]) -> bool:
             name = np.result_type(*given).name
             for part, _ in each:
                 part.lossy = "" if part.out.any() else name
+            if False not in found and not any(part.kinks.any() for part in parts):
+                lost.update({part: (limits.MOVED * off, name) for part, off in far.items()})
             return True
     return False
 

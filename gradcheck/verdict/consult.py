@@ -149,10 +149,12 @@ def _settle(  # noqa: PLR0917 - a question and the answers so far
 ) -> Verdict:
     """The verdict on one question from what is known, or from all that can be asked."""
     if slopes is None:
-        if mine.abstains and claimed and case.size() > limits.SHORT:
+        if claimed and case.size() > (limits.SHORT if mine.abstains else limits.ENTRIES):
+            mine = mine if mine.abstains else reverse(case)
             glimpse = measure_slopes(case, along)
-            if glimpse is not None:
-                return read(case, [mine, UNNEEDED, glimpse])
+            found = glimpse and read(case, [mine, UNNEEDED, glimpse])
+            if found and (mine.abstains or found.verdict == "agree"):
+                return found
         return consult(case, write=False, mine=mine if mine.abstains else None)
     seen = seen or measure_slopes(case, along)
     if seen is None:
@@ -167,22 +169,29 @@ def _settle(  # noqa: PLR0917 - a question and the answers so far
     return found if settled else consult(case, write=False)
 
 
-def consult_more(case: Case, verdict: Verdict) -> Verdict:
-    """The verdict by which a claim may be refused: few disturbed runs can miss what cancels.
+def consult_more(case: Case, verdict: Verdict, off: float) -> Verdict:
+    """The verdict by which a claim that is `off` may be refused: few disturbed runs can miss much.
 
     Everything is asked of what is small; of large functions reverse mode is disturbed more often,
-    and kinks at the point are looked for along every direction.
+    and kinks at the point are looked for along every direction. Where these would have shown an
+    entry of reverse mode that is as far off, no rounding of it excuses the claim.
     """
-    if case.size() <= limits.ENTRIES:
-        return consult(case, write=False)
-    mine = verdict.opinions["reverse"]
-    if mine.abstains or verdict.verdict != "agree":
+    mine, small = verdict.opinions["reverse"], case.size() <= limits.ENTRIES
+    sure = verdict.verdict == "agree" and not mine.abstains
+    seen = None
+    if sure and (off or not small):
+        seen = measure_slopes(case, draw_directions(case, limits.SPARED))
+    given = [mine, verdict.opinions["symbolic"], seen or verdict.opinions["differences"]]
+    excused = seen is None or off <= find_least_seen(given)
+    if small:
+        return consult(case, write=False) if excused else read(case, given)
+    if not sure:
         return verdict
-    seen = measure_slopes(case, draw_directions(case, limits.SPARED))
     if seen is None and (tied := judge_tied(case, mine)):
         return tied
-    known = seen or verdict.opinions["differences"]
-    return read(case, [reverse(case, limits.MORE_SAMPLES), verdict.opinions["symbolic"], known])
+    if excused:
+        given[0] = reverse(case, limits.MORE_SAMPLES)
+    return read(case, given)
 
 
 def read(
@@ -488,6 +497,8 @@ def find_least_seen(given: Sequence[Opinion]) -> float:
     before they cease to overlap.
     """
     found = next(o.directions for o in given if o.name == "differences")
+    if not found:
+        return math.inf
     sizes = {name: measure_size(u[0]) for name, u in found.along.items()}
 
     def widest(gradients: Mapping[str, Estimate]) -> float:

@@ -338,7 +338,7 @@ def test_before_a_claim_is_refused_kinks_are_looked_for_again():
     question = case(lambda x: np.sum(np.abs(x)), x=x)
     missed = consult_few([case(lambda x: np.sum(sign * x), x=x)])[0]
     assert missed.verdict == "agree"
-    found = consult_more(question, missed)
+    found = consult_more(question, missed, 1.0)
     assert [entry.interval for entry in found.parts["x"].entries] == [(-1.0, 1.0)]
 
 
