@@ -129,11 +129,13 @@ def find_sign(difference: arb, sides: Callable[[], tuple[int, int]]) -> int:
 
 def whole(found: arb, argument: arb, key: Callable[[], int]) -> arb:
     """The floor or ceiling of an argument, where the ball of it leaves that open."""
-    if found.is_exact() or not found.is_finite():
-        return found
-    near = argument.unique_fmpz()
+    near = None if found.is_exact() or not found.is_finite() else argument.unique_fmpz()
     if near is not None and RUN.keyed and key() == int(near) % PRIME:
-        return arb(near)
+        found = arb(near)
+    if found.is_exact() or not found.is_finite():
+        if RUN.floors is not None:
+            RUN.floors.append(found)
+        return found
     raise Undecided(
         f"a choice hangs on whether {argument.str(6, radius=False)} is a whole number, "
         f"and {ctx.prec} bits do not tell"

@@ -37,6 +37,7 @@ class Run(threading.local):
     open: bool = False  # SymPy leaves hard questions open (see `closed`)
     path: list[tuple[Value, int]] | None = None  # takes the comparisons of symbolic numbers
     observer: Callable[[Value], None] | None = None  # sees each of them made
+    floors: list[Value] | None = None  # takes what floors and ceilings come to
     ties: int = 0  # numbers compared with their equals
     made: int = 0  # balls: the measure of work that does not depend on a clock
     silenced: tuple[type[Warning], ...] = ()  # kinds of warnings that do not leave the thread

@@ -34,7 +34,11 @@ def differences(case: Case, directions: int = limits.DIRECTIONS) -> Opinion:
     Along so many `draw_directions` the slope is taken where there are too many entries.
     """
     try:
-        return run.refine(lambda bits: _form(case, bits, directions), limits.BALL_BITS)
+        try:
+            return run.refine(lambda bits: _form(case, bits, directions), limits.BALL_BITS)
+        except SteppedOver:
+            deep = limits.STEPS_DEEP
+            return run.refine(lambda bits: _form(case, bits, directions, deep), run.PATIENCE // 2)
     except NotScalar:
         raise
     except Undecided as error:  # floats would only take the branch that they take
@@ -55,10 +59,14 @@ def open_in_floats(case: Case) -> str:
     return ""
 
 
-def _form(case: Case, bits: int, count: int) -> Opinion:
+class SteppedOver(ArithmeticError):
+    """Several jumps of a floor lie within a step: nearer steps tell whether one is at the point."""
+
+
+def _form(case: Case, bits: int, count: int, steps: tuple[int, int, int] = limits.STEPS) -> Opinion:
     point = {name: balls(values) for name, values in case.inputs.items()}
     before = RUN.made
-    value, here = _evaluate(case, point)
+    value, here, floors = _evaluate(case, point)
     cost = RUN.made - before
     if cost * len(limits.STEPS) * 4 * count > limits.BALLS:
         raise OutOfBudget("too many operations for ball arithmetic")
@@ -68,11 +76,15 @@ def _form(case: Case, bits: int, count: int) -> Opinion:
         def at(step: arb) -> arb:
             moved = {name: step_from(point[name], u, step) for name, u in along.items()}
             try:
-                return _evaluate(case, {**point, **moved})[1]
+                _, there, beside = _evaluate(case, {**point, **moved})
             except (ZeroDivisionError, ValueError, TextError):
                 return arb.nan()
+            several = any(abs(b - a) > 1 for a, b in zip(floors, beside, strict=False))
+            if several and steps is limits.STEPS:
+                raise SteppedOver
+            return there
 
-        return measure_slope(at, here, x, bits < run.PATIENCE)
+        return measure_slope(at, here, x, bits < run.PATIENCE, steps)
 
     if cost * (4 * case.size() + 1) > limits.BALLS:
         asked = Directions.look(draw_directions(case, count), lambda row: ask(row, arb(1)))
@@ -90,10 +102,13 @@ def _form(case: Case, bits: int, count: int) -> Opinion:
     return replace(found, gradients=gradients, slopes=slopes, ties=RUN.ties)
 
 
-def _evaluate(case: Case, point: Params) -> tuple[Array, arb]:
-    out = case.function("ball", {name: values.copy() for name, values in point.items()})
+def _evaluate(case: Case, point: Params) -> tuple[Array, arb, list[arb]]:
+    """The value, what is differentiated of it, and what floors came to on the way."""
+    floors: list[arb] = []
+    with run.change_settings(floors=floors):
+        out = case.function("ball", {name: values.copy() for name, values in point.items()})
     root = opinion.contract(out, None if case.cotangent is None else balls(case.cotangent))
-    return arbs(out), arbs(root).item()
+    return arbs(out), arbs(root).item(), floors
 
 
 def step_from(start: Scalars, u: Array, step: arb) -> Scalars:
@@ -216,7 +231,7 @@ def _name_break(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | Non
     sizes = [(abs(now).mid(), abs(was).mid()) for now, was in zip(fine, coarse, strict=True)]
     if any(now > was * ratio / 2 for now, was in sizes if was > 0):
         rise, closer = (line.rise(k) for k in (line.steps[2], 2 * line.steps[2]))
-        if abs(closer) < abs(rise) / 2:  # waves shorter than the step
+        if abs(closer - rise) > abs(rise) / 2:  # waves shorter than the step
             return arb(0, math.inf), None
         return arb.nan(), Slope("jump", np.nan, np.nan, f"the value jumps by {rise:.6g}")
     if any(now > 2 * was for now, was in sizes if was > 0) or any(map(line.diverges, (0, 1))):
