@@ -12,6 +12,7 @@ from gradcheck.engine.recording import changing
 from gradcheck.engine.tensor import Tensor, unwrap
 from gradcheck.opinions.limits import RTOL
 from gradcheck.testing.call import (
+    POINTS,
     find_hidden,
     make_calls,
     move_beside,
@@ -265,6 +266,9 @@ def assert_jvp(f: Routine, jvp: Routine, x: Value, v: Value, **options: Value) -
 
     setattr(move, LABELS, {0: ALONG})
     further = options.pop("at", ())
+    listed = isinstance(further, list | tuple)
+    if not (listed and all(isinstance(p, tuple) and len(p) == len(points) for p in further)):
+        raise TypeError(POINTS)
     try:
         found = assert_vjp(move, lambda c, t: np.sum(c * tangent), 0.0, **options)
     except GradientError:
@@ -367,7 +371,10 @@ def check_table(rows: Sequence[tuple[Value, ...]], **options: Value) -> list[Res
     """
     found: list[Result | None] = []
     lines = [("function", "argument", "entries", "claimed", "expected", "found")]
-    for f, backward, *args in rows:
+    for row in rows:
+        if not isinstance(row, tuple | list) or len(row) < 2:
+            raise TypeError(f"a row is (f, backward, *args) or (f, None, *args); {row!r} came")
+        f, backward, *args = row
         name = getattr(f, "__name__", type(f).__name__)
         try:
             result = check(f, *args, **options) if backward is None else assert_vjp(
@@ -383,10 +390,13 @@ def check_table(rows: Sequence[tuple[Value, ...]], **options: Value) -> list[Res
         judged = {part.part: part for part in result.judged}
         for by in result.case.wrt:
             size, part = str(np.size(result.case.inputs[by])), judged.get(by)
-            off = part.off[:1] if part else ()
-            numbers = [f"{x:.6g}" for each in off for x in (each.claimed, each.expected)]
+            claimed = expected = ""
+            for off in part.off[:1] if part else ():
+                due = [off.expected] if off.interval is None else off.interval
+                claimed, expected = f"{off.claimed:.6g}", " to ".join(f"{x:.6g}" for x in due)
             said = "wrong" if part and not part.right else result.verdict
-            lines.append((name, by, size, *(numbers or ("", "")), said))
+            said = shorten(result.faults[0], 40) if result.faults and said != "wrong" else said
+            lines.append((name, by, size, claimed, expected, said))
     print(*align(lines), sep="\n")
     return found
 
