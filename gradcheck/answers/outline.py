@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate, pairwise, permutations, takewhile
+from itertools import accumulate, chain, pairwise, permutations, takewhile
 from typing import NamedTuple
 
 from gradcheck.answers.cases import IF, by_cases, compares, frame_cases
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, UNTAKEN, Reading
-from gradcheck.answers.prose import AT_POINT, BY, IS, ROUNDED, SPEECH, STRANGE, Prose
+from gradcheck.answers.prose import AT_POINT, BY, DENIED, IS, ROUNDED, SPEECH, STRANGE, Prose
 from gradcheck.answers.tokens import (
     DERIVATIVE,
     GREEK,
@@ -50,7 +50,7 @@ OUTLINED = LINKS | IS | {*COMPARED} | PARTING | AT_POINT | ROUNDED | THEREFORE |
 """Where none of these is, a text is one formula and words."""
 PARTS = frozenset([",", ";", ":", ".", "!", "\n"])
 STOPPED = re.compile(r"\d+\.")  # a number at the end of a sentence
-SPOKEN = SPEECH.keys() | {"to", "root", "natural"}
+SPOKEN = SPEECH.keys() - {"of", "the"} | {"to", "root", "natural"}
 SPEAKING = LINKS | IS | {*",;.\n"}
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
 OF = re.compile(rf"(?<!has )\b(?:{'|'.join(DERIVATIVES)}) \w+ (?:the )?$", re.I)
@@ -58,7 +58,7 @@ MARKER = re.compile(
     r"(?:[a-iA-I]|[ivxIVX]{2,4}|\d{1,2}(?: [a-h])?) \) "
     r"|\( (?P<letter>[a-ivA-I]|[ivxIVX]{2,4}) \) (?=\w|[\\(\[])"
     r"|(?P<numbered>\d{1,2}\. (?=\.?\d))|(?P<counted>(?:\d{1,2}|[^\W\d]\w*) : )"
-    r"|(?P<task>[^\W\d]+) (?:\. )?\d{1,2}(?:\.| [:)]) (?!Ableitung)"
+    r"|(?P<task>(?!(?i:die|eine|meine) )[^\W\d]+) (?:\. )?\d{1,2}(?:\.| [:)]) "
 )
 COUNTED = re.compile(
     r"(?:(?:[^\W\d]{3,} )?(?:\( )?(?P<count>\d{1,2}|[a-h]|[iv]+)(?:\. | [):] )|[·*] )"
@@ -66,7 +66,10 @@ COUNTED = re.compile(
 )
 COUNTS = [[*map(str, range(1, 20))], [*"abcdefgh"], ["i", "ii", "iii", "iv", "v", "vi"], ["•"] * 20]
 COUNTING = dict(zip("1234", ("first", "second", "third", "fourth"), strict=True))
-COUNTABLE = r"{}(?:\.| (?:[snrt][tdh]|[eè]r?[em]?e?|[drn]?a|ra)) (?=(?i:partiel|d[eé]riv|ableit))"
+COUNTABLE = (
+    r"{}(?:\. (?=(?:partielle )?Abl)|"
+    r" (?:[snrt][tdh]|[eè]r?[em]?e?|[drn]?a) (?=(?i:partial|dériv|deriv)))"
+)
 REST = r"(?![-+/:]|[*·](?!\\frac\{[d∂]|[d∂])).*"  # of `dy/dx + 1` is more than a name
 OPERATOR = re.compile(
     rf"\\frac\{{(?:d\^?\d?\w*|∂[^{{}}]*)\}}\{{(?:d\w+(?:\^\d)?|∂[^{{}}]*)\}}{REST}"
@@ -169,7 +172,8 @@ class Outline(Prose):
             if before and OF.search(spell(self.tokens[:before]).lower()):
                 raise self.fault(self.tokens[0], *NOT_TAKEN)
             only, _ = self.make_step(tokens)
-            another = self.names_another(self.tokens[:before])
+            around = self.tokens[:before], self.tokens[before + len(tokens) :]
+            another = True in map(self.names_another, around)
             return self.read_steps([(only._replace(another=another), tokens)])
         self.define_behind_cases()
         if (found := self.choices(self.tokens)) is not None:
@@ -525,12 +529,15 @@ class Outline(Prose):
             for k, (whole, tokens) in enumerate(zip(linked, found, strict=False)):
                 last = k == len(found) - 1
                 is_step = last or not self.is_label(tokens) or self.is_untaken(tokens)
-                before = whole[: whole.index(tokens[0])] if is_step and tokens else whole
-                says = self.names_another(before)
+                first = whole.index(tokens[0]) if is_step and tokens else len(whole)
+                words, behind = whole[:first], whole[first + len(tokens) :]
+                behind = [*behind, *chain(*linked[len(found) :])] if last else behind
+                says = self.names_another(words)
+                if says is None and behind and not DENIED.search(spell(behind).lower()):
+                    words, says = behind, self.names_another(behind)  # `2x = f'(x)`
                 new = not is_step or (says is not None and not (label and says == another))
-                if new and before and (k == 0 or None not in (another, says)):
-                    label = "".join([t.text for t in (before if is_step else tokens)])
-                    another = says
+                if new and words and (k == 0 or None not in (another, says)):
+                    label, another = "".join([t.text for t in words]), says
                 another = says if another is None else another
                 if not is_step:
                     self.leave_out(tokens)
@@ -561,6 +568,12 @@ class Outline(Prose):
         """Whether a formula is followed by `= dy/dx`, `= f'(2)`."""
         own = any(token.text in self.reading.own for token in tokens)
         named = names_a_derivative(tokens, label=True)
+        if (
+            tokens
+            and not named
+            and (tokens[-1].text == "grad" or not self.words.meant(tokens[0].text))
+        ):
+            named = names_a_derivative(tokens) and self.names_another(tokens) is not None
         return named and not own and not self.is_untaken(tokens)
 
     def is_equation(self, tokens: Tokens) -> bool:

@@ -23,17 +23,16 @@ SPEECH = as_table("""
 0: zero; 1: one; 2: two second; 3: three third; 4: four fourth; 5: five fifth; 6: six sixth
 7: seven seventh; 8: eight eighth; 9: nine ninth; 10: ten tenth; 11: eleven; 12: twelve
 sin: sine; cos: cosine; tan: tangent; sec: secant; 0.5: 0.5; ^(: ^(; ^2: squared; ^3: cubed
-+: plus; -: minus negative; *: times; /: over
++: plus; -: minus negative; *: times; /: over; _: of the
 """)
-"""Words of a spoken formula, and what they are in signs."""
-FILLERS = frozenset(["of", "the"])
+"""Words of a spoken formula, and what they are in signs; _ says nothing."""
 PHRASES = {
     "^(": "(?:raised )?to the (?!best)(?:power (?:of )?)?",
     "sqrt": "square root ",
     "ln": "natural log(?:arithm)? ",
     "0.5": "(?:one|a) half ",
 }
-JOINING = {"/": "/", "^(": "/"}
+JOINING = {"/": "/", "^(": "/", "_": "_"}
 SPOKEN = re.compile(r"[^SLso_/][^SLso]*(?<![_/])")
 """A spoken formula in a sketch, with w for its words but / for those that something follows."""
 NT = "n'?t"
@@ -117,7 +116,7 @@ ORDINALS = as_table(
     "3: third dritte troisi tercer terz triple; 4: fourth vierte quatri cuart quart"
 )
 SAID = re.compile(
-    rf"(?:\b(?P<nth>{'|'.join(ORDINALS)})\w* (?:order |partial |partielle )?)?"
+    rf"(?:\b(?P<nth>{'|'.join(ORDINALS)})\w*[ -](?:order |partial |partielle )?)?"
     rf"(?:deriv|dériv|ableit|prime\b)\w*(?: (?P<behind>{'|'.join(ORDINALS)}))?",
     re.I,
 )
@@ -177,24 +176,23 @@ class Prose:
         if any(t.kind == "number" for t in typed):  # `3x^2 (one term)`
             known = pairwise(["", *signs])
             signs = ["" if s[:1].isdigit() and before != "^(" else s for before, s in known]
-        pairs = zip(tokens, words, signs, strict=True)
-        kinds = (
-            ("_" if w in FILLERS else self.letter(t)) if not s else JOINING.get(s, "w")
-            for t, w, s in pairs
-        )
-        run = SPOKEN.search(said := "".join(kinds))
+        pairs = list(zip(tokens, signs, strict=True))
+        said = "".join(JOINING.get(sign, "w") if sign else self.letter(t) for t, sign in pairs)
+        run = SPOKEN.search(said)
+        inside = pairs[slice(*run.span())] if run else []
         whole = run and run[0] == said and typed[-1] is self.tokens[-1]
-        if not run or not any(signs[slice(*run.span())]) or not (whole or "d" in run[0]):
+        if not any(sign for _, sign in inside) or not (run and (whole or "d" in run[0])):
             return typed
         found: list[Token] = []
         opened = 0  # an exponent goes on to the next sign
-        for token, word, sign in list(zip(tokens, words, signs, strict=True))[slice(*run.span())]:
+        for token, sign in inside:
             before, text = found[-1].text if found else "", sign or token.text
-            if opened and text == "power":
-                continue
-            function = text and self.words.is_function(text)
-            if word == "of" and before not in ("2", "3") and not self.words.is_function(before):
+            function = self.words.is_function(text)
+            applied = before in ("2", "3") or (before and self.words.is_function(before))
+            if sign == "_" and token.text == "of" and not applied:
                 return typed
+            if sign == "_" or (opened and text == "power"):
+                continue
             if 0 < opened < len(found) and (function or text in ("+", "-", "*", "/", "·")):
                 found.append(token._replace(kind="op", text=")"))
                 opened = 0
@@ -202,8 +200,7 @@ class Prose:
                 kind = "number" if piece[0].isdigit() else "word" if piece.isalpha() else "op"
                 found.append(token._replace(kind=kind, text=piece, spaced=True))
             opened = len(found) if sign == "^(" else opened
-            if not sign and word not in FILLERS:
-                found.append(token)
+            found += [] if sign else [token]
         if opened:
             found.append(tokens[-1]._replace(kind="op", text=")"))
         return [*tokens[: run.start()], *found, *tokens[run.end() :]]
