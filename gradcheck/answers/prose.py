@@ -318,6 +318,7 @@ def names_another(words: Words, text: str, by: str, aside: bool) -> bool | None:
     It is a derivative of so many times, by these inputs; `aside`, of a formula that is given.
     """
     asked, plain = by.split("."), GAPS.sub("", text.replace("} {", "/"))
+    plain = re.sub(r"\b([d∂])(\d)(\w*/\1[^\W\d]+)\2\b", r"\1^\2\3^\2", plain)  # d2y/dx2
     plain = re.sub(r"(?<=[dD∂])\^(\d)", r"^(\1)", plain)
     plain = re.sub("'+", lambda primes: f"^({len(primes[0])})", plain)
     signs, said, after = [*DERIVED.finditer(plain)], SAID.search(plain), BY.search(plain)
@@ -338,7 +339,7 @@ def names_another(words: Words, text: str, by: str, aside: bool) -> bool | None:
         names = names[:1] * max(order, len(names)) if len({*names}) == 1 else names
         return sorted(names) != sorted(asked)
     if order or (said and len(asked) == 1):
-        return (order or 1) != len(asked)
+        return order > len(asked) if aside else (order or 1) != len(asked)
     return None
 
 
