@@ -27,10 +27,10 @@ from gradcheck.values import Array, Routine
 
 BITS = 128
 MOST = 12
+CLOSE = [sign * Fraction(n + k, n) for n in (64, 2**40) for k in (1, -1) for sign in (1, -1)]
 CROSSINGS, HALVINGS = 3, 50
 ASKING = ("Eq", "NotEq", CHOICE)
 LARGEST = 10**15  # a bound beyond it is not visited, and the answer not judged right
-BESIDE = Fraction(1, 8)
 Knot = tuple[Routine, tuple[int, ...]]  # what is zero there, and of which slots of a line
 Sides = dict[tuple[Line, int], int]  # of the knots of lines: 1 or -1
 
@@ -93,9 +93,10 @@ def _list_candidates(key: Key, lines: Sequence[Line]) -> Iterator[Spot]:
     """The problem's reserve, then points close to the numbers that the answer mentions."""
     yield from key.reserve
     typed = _fold_typed(line.tree for line in lines)
-    numbers = sorted(sign * number for number in typed if number > 2 for sign in (1, -1))[:MOST]
-    beside = (_move_all(key, number + step) for number in numbers for step in (BESIDE, -BESIDE))
-    for point in chain(draw_points_near(key.problem, numbers), beside):
+    far = sorted(sign * number for number in typed if number > 2 for sign in (1, -1))[:MOST]
+    unusual = [number for number in (*typed, Fraction(1, 2**40)) if number not in COMMON]
+    beside = (_move_all(key, n * part) for k in unusual for n in (k, 1 / k) for part in CLOSE)
+    for point in chain(draw_points_near(key.problem, far), beside):
         yield Spot(key.problem, point)
 
 
