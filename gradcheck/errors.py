@@ -13,7 +13,7 @@ LONG_LINE, BEFORE, DOTS = 100, 40, "..."  # characters shown of a longer line, a
 
 @dataclass(frozen=True)
 class Complaint:
-    """One fault in one place of a file or an answer; lines and columns count from 1."""
+    """One fault in one place of a file, or an answer: its line is 0, else they count from 1."""
 
     message: str
     cure: str = ""
@@ -25,7 +25,8 @@ class Complaint:
 
     def __str__(self) -> str:
         """`file:line:column: message - cure`, then the source line with a caret under the place."""
-        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
+        where = (self.file, self.line, self.column) if self.line else (self.file,)
+        place = ":".join(str(part) for part in where if part)
         head = f"{place}: {self.message}" if place else self.message
         head += f" - {self.cure}" if self.cure else ""
         if not self.source:

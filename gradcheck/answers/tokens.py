@@ -191,7 +191,7 @@ ADVICE = {
 def make_fault(text: str, at: int, message: str, cure: str = "", width: int = 1) -> TextError:
     """The error to raise for a fault at character `at` (from 0) of the text."""
     shown = "".join(char if char.isprintable() else " " for char in text)
-    return TextError([Complaint(message, cure, line=1, column=at + 1, source=shown, width=width)])
+    return TextError([Complaint(message, cure, column=at + 1, source=shown, width=width)])
 
 
 def clip(text: str, size: int = 40) -> str:

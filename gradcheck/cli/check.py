@@ -6,7 +6,6 @@ import sys
 from itertools import pairwise
 
 import click
-from rich.text import Text
 
 from gradcheck.answers.tokens import count_levels, tokenize
 from gradcheck.cli.group import command
@@ -16,7 +15,7 @@ from gradcheck.grading.key import make_key
 from gradcheck.grading.marking import mark
 from gradcheck.problem.draw import check_value, draw_given_point
 from gradcheck.problem.load import make_question
-from gradcheck.report.judgements import STYLES, make_line, restrict
+from gradcheck.report.judgements import make_line, restrict
 
 CODES = {"right": 0, "wrong": 1, "invalid": 2, "missing": 2, "needs-review": 3}
 LIST = re.compile(r"(?:[^=\[(]*=)?\s*[\[(⟨<](?P<inner>.*)[\])⟩>]\s*(?:\^?T|ᵀ)?", re.DOTALL)
@@ -59,10 +58,7 @@ def check(
         if as_json:
             print(json.dumps(said, allow_nan=False))
         else:
-            head = Text(said["verdict"], style=f"bold {STYLES[said['verdict']]}")
-            head.append(f"  d/d{part.name} of {source}", style="not bold default")
-            open_screen().print(head, soft_wrap=True)
-            show_judged(open_screen(), said, source)
+            show_judged(open_screen(), said, source, after=f"  d/d{part.name} of {source}")
         codes.append(CODES[said["verdict"]])
     sys.exit(max(codes, key=WORST.index))
 

@@ -278,7 +278,7 @@ def _show_changes(found: Iterable[Change], out: Console) -> None:
         )
         head = f"{escape_controls(each.student)}  {each.problem}.{each.part}"
         out.print(Text(f"{head}  {was} -> {now}  ({each.why})"), soft_wrap=True)
-    again = f"; {same:,} answers were judged again, with the same points" if same else ""
+    again = f"; judged again, with the same points: {same:,}" if same else ""
     has = "judgement has" if changed < 2 else "judgements have"
     out.print(f"\n{f'{changed:,}' if changed else 'no'} {has} changed{again}")
 
@@ -287,14 +287,9 @@ def _show_answers(ledger: Ledger, out: Console) -> None:
     about = ledger.problems()
     for student in read_students(ledger, as_read=True):
         for line in student.lines:
-            verdict, tags = line["verdict"], line["tags"]
             place = f"{escape_controls(student.name)}  {line['problem']}.{line['part']}  "
-            head = Text.assemble((place, "bold"), (verdict, f"bold {STYLES[verdict]}"))
-            head.append(f" ({', '.join(tags)})" if tags else "", style="bold dim")
-            head.append(f"  {line['score']:g} of {line['points']:g}", style="dim")
-            out.print(head, soft_wrap=True)
-            if verdict != "missing":
-                show_judged(out, line, about[line["problem"]]["program"])
+            points = f"  {line['score']:g} of {line['points']:g}"
+            show_judged(out, line, about[line["problem"]]["program"], place, points)
 
 
 # -- gradebooks and pages of what was graded -------------------------------------------------------

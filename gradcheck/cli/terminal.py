@@ -140,13 +140,19 @@ def open_screen(*, stderr: bool = False) -> Console:
     return Console(file=trimmed, highlight=False, width=width, force_terminal=False)
 
 
-def show_judged(to: Console, line: Mapping[str, Any], source: str) -> None:
-    """Below its head: what was understood of an answer, what is found of it, and remarks.
+def show_judged(
+    to: Console, line: Mapping[str, Any], source: str, before: str = "", after: str = ""
+) -> None:
+    """The verdict on an answer; below it what was understood, what is found of it, and remarks.
 
     Words wrap under their beginning, lines of a program stay as typed.
     """
-    from gradcheck.report.judgements import list_findings  # noqa: PLC0415 - not what `solve` needs
+    from gradcheck.report.judgements import STYLES, list_findings  # noqa: PLC0415
 
+    verdict, tags = line["verdict"], line["tags"]
+    head = Text.assemble((before, "bold"), (verdict, f"bold {STYLES[verdict]}"))
+    head.append(f" ({', '.join(tags)})" if tags else "", style="bold dim")
+    to.print(head.append(after, style="dim"), soft_wrap=True)
     told = [f"understood  {line['understood']}"] if line["understood"] else []
     marked = [(words, "") for words in (*told, *list_findings(line, source))]
     marked += [(words, "dim") for words in line["remarks"] or ()]

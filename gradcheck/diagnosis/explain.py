@@ -167,22 +167,23 @@ PLAIN = {
     "du": "u'", "dv": "v'", "dw": "its derivative", "c": "the constant", "factor": "a constant",
     "typed": "1/(2x)", "cure": "with another one", "h": "the other letter",
 }  # fmt: skip
+WORDS = re.compile("`((?:the|an) [^`]*)`")  # that stand where a piece of the program would
 # What PLAIN's words make of a sentence that was written for an expression.
 SMOOTHED = {
-    "`the expression`": "the expression",
-    f"`{MARKED}`": MARKED,
-    "`the sum`": "the sum",
     " to `an earlier value`": "",
     " to `u`": "",
-    "`an earlier value`": "an earlier value",
     "`u`": "an earlier value",
     "factor the constant": "constant factor",
     "constant the constant": "constant",
     "the the constant": "the constant",
-    "product the expression": "product",
-    "statistic the expression": "statistic",
-    f"statistic {MARKED}": f"statistic in {MARKED}",
+    "product `the expression`": "product",
+    "statistic `the expression`": "statistic",
+    f"statistic `{MARKED}`": f"statistic in {MARKED}",
     "exponent the constant": "exponent",
+    "derivative a constant:": "derivative plus a constant:",
+    "where the constant belongs": "where another belongs",
+    "over the constant": "over an axis",
+    "its derivative, the derivative of the inside,": "the derivative of the inside",
     "its derivative, the derivative of the inside": "the derivative of the inside",
 }
 
@@ -209,7 +210,7 @@ def _smooth(sentence: str) -> str:
     """A sentence without clumsy words; remembered, as a class makes the same few mistakes."""
     for clumsy, plain in SMOOTHED.items():
         sentence = sentence.replace(clumsy, plain)
-    sentence = NOTHING_SAID.sub("", sentence)
+    sentence = WORDS.sub(r"\1", NOTHING_SAID.sub("", sentence))
     return sentence[:1].upper() + sentence[1:]
 
 

@@ -224,7 +224,8 @@ class Document:
         spot = DocumentSpot(len(before), len(before[-1]) + 1)
         if mark and mark.line < len(self.lines):
             spot = DocumentSpot(mark.line + 1, mark.column + 1)
-        return spot, f"not readable as YAML: {problem}", cure
+        form = "JSON" if self.file.endswith(".json") else "YAML"
+        return spot, f"not readable as {form}: {problem}", cure
 
     # -- values ------------------------------------------------------------------------------------
 

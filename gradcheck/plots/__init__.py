@@ -56,7 +56,7 @@ class Album:
 
     def words(self) -> str:
         lacking = "" if has_matplotlib() else "; install gradcheck[plot] for curves"
-        return f"{len(self.files)} files written to {self.directory}{lacking}"
+        return f"files written to {self.directory}: {len(self.files)}{lacking}"
 
 
 @contextmanager

