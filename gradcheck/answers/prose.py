@@ -130,7 +130,7 @@ DERIVED = re.compile(
 )
 """`d^2y/dx^2`, `f'_x(x, y)`, `x.grad`, `f''(x)`, `f^(2)`, `D^2 f`."""
 BELOW = re.compile(r"[d∂](\w+?)(?:\^(\d))?(?=[d∂ ]|$)")
-GAPS = re.compile(r"\\frac|[{}]|(?<!\w) | (?!\w)")
+GAPS = re.compile(r"\\frac|(?<!\w) | (?!\w)")
 
 UNIT = r"(?:[cdkm]?m|s|min|h|k?g|[NJWVAK]|Hz|Pa|rad|units?) (?:\^ (?:\{ )?(?:- )?\d (?:\} )?)?"
 UNITS = re.compile(
@@ -317,10 +317,10 @@ def names_another(words: Words, text: str, by: str, aside: bool) -> bool | None:
 
     It is a derivative of so many times, by these inputs; `aside`, of a formula that is given.
     """
-    asked, plain = by.split("."), GAPS.sub("", text.replace("} {", "/"))
+    asked, plain = by.split("."), GAPS.sub("", re.sub(" ?[{}]", "", text.replace("} {", "/")))
     plain = re.sub(r"\b([d∂])(\d)(\w*/\1[^\W\d]+)\2\b", r"\1^\2\3^\2", plain)  # d2y/dx2
     plain = re.sub(r"(?<=[dD∂])\^(\d)", r"^(\1)", plain)
-    plain = re.sub("'+", lambda primes: f"^({len(primes[0])})", plain)
+    plain = re.sub(r"\^?('+)", lambda found: f"^({len(found[1])})", plain)
     signs, said, after = [*DERIVED.finditer(plain)], SAID.search(plain), BY.search(plain)
     if any(plain[one.end() : other.start()].strip(" (") for one, other in pairwise(signs)):
         return None  # dL/dz · dz/dw, u'v + uv'
