@@ -528,7 +528,7 @@ def _compare_nearness(wanted: GivenAnswer, right: Array) -> str:
         return ""
     fits = (np.abs(wanted.excess) <= bound_rounding(right, wanted.scale)).all(axis=1)
     if len(fits) > 1 and fits[0] and not fits[1:].any() and np.ptp(wanted.flat) > 0:
-        return "the answer is right at the given values alone: keep the letters"  # numbers put in
+        return "the answer is right at the given values alone: others count, too"  # numbers put in
     return ""
 
 

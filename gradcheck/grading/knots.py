@@ -142,8 +142,7 @@ def describe_unseen(ready: Readings, spots: Sequence[Spot]) -> str:
     met = (p for node in _list_asking(ready) for p, _, exact in _fold(node) if exact is None)
     nodes = [node for tree in ready.trees for node in ast.walk(tree)]
     tiny = (node for tree in ready.trees for node, v, _ in _fold(tree) if 0 < abs(v) < TINY)
-    bent = filter(_is_knotted, nodes)
-    far = (piece for node in bent for piece, v, _ in _fold(node) if abs(v) >= LARGEST)
+    far = (p for n in filter(_is_knotted, nodes) for p, v, _ in _fold(n) if abs(v) >= LARGEST)
     return next((echo(node) for node in chain(met, tiny, far)), "")
 
 
@@ -160,8 +159,9 @@ def _move_all(key: Key, number: Fraction, *, turned: bool = False) -> Point:
 # -- formulas of arrays ----------------------------------------------------------------------------
 
 COMMON = frozenset((*map(Fraction, range(4)), Fraction(1, 2)))  # coefficients, hardly ever bounds
+BARELY = Fraction(10**9 + 1, 10**9)
 BESIDES = (Fraction(65, 64), Fraction(63, 64), Fraction(1, 2))
-VISITED, SCALES = (24, 6), (6, 2)  # points, and of what is large
+VISITED, SCALES = (32, 8), (6, 2)  # points, and of what is large
 LARGE = 100  # entries
 SATURATING = 99  # a factor beyond which a function may rise from 0 to 1 between two points
 TINY = arb(10) ** -400  # no number of digits that is looked at shows such a summand
@@ -196,16 +196,16 @@ def find_distant_points(key: Key, trees: Sequence[ast.AST]) -> Iterator[Point]:
     numbers = [1 / n for n in _fold_typed(filter(_saturates, nodes)) if n > SATURATING]
     bounds = _fold_typed(filter(_is_knotted, nodes))
     signed = sorted({*bounds, *(-n for n in bounds)})
-    yield from (_move_all(key, (a + b) / 2) for a, b in pairwise(signed) if a + b)
+    between = [(a + b) / 2 for a, b in pairwise(signed)]
+    yield from (_move_all(key, n) for n in (*between, *(n * BARELY for n in signed)) if n)
     numbers += [n for n in bounds if n not in COMMON]
     for turned, sign, factor, number in product((False, True), (1, -1), BESIDES, numbers):
         yield _move_all(key, sign * number * factor, turned=turned)
 
 
 def _fold_typed(nodes: Iterable[ast.AST]) -> list[Fraction]:
-    folded = (each for node in nodes for each in _fold(node))
-    near = ((value, exact) for _, value, exact in folded if abs(value) < LARGEST)
-    return sorted({abs(Fraction(middle(v)) if exact is None else exact) for v, exact in near})
+    folded = (each for node in nodes for each in _fold(node) if abs(each[1]) < LARGEST)
+    return sorted({abs(Fraction(middle(v)) if exact is None else exact) for _, v, exact in folded})
 
 
 def _list_asking(ready: Readings) -> list[ast.AST]:
