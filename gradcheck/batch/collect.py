@@ -167,7 +167,8 @@ class Collector:
                 if each in self.targets:
                     id, part = self.targets[each]
                     if spelled:
-                        found.setdefault(id, {})[part] = answer
+                        blank = isinstance(answer, str) and not answer.strip()
+                        found.setdefault(id, {})[part] = None if blank else answer
                 elif each not in self.problems or spelled:
                     self._meet(read, each)
         return found

@@ -338,11 +338,11 @@ def test_a_mark_that_cannot_be(first, words, said):
 def test_whose_answers_count(tmp_path):
     """A later row replaces all of an earlier one, a later file the problems that it answers."""
     form = "student,line,two.x\nada,6x,2x y\nbob,6x,\nada,,1\n"
-    bob = "student: bob\nanswers: {two: {x: 2x y}}\n"
+    bob = "student: bob\nanswers: {two: {x: 2x y, y: ' '}}\n"
     made(tmp_path, {"set.yaml": SET, "answers/a.csv": form, "answers/b.yaml": bob})
     found = run(tmp_path, "--json")
     verdicts = {(t["student"], t["problem"], t["part"]): t["verdict"] for t in lines(found.stdout)}
-    assert verdicts["ada", "line", "x"] == "missing"
+    assert verdicts["ada", "line", "x"] == verdicts["bob", "two", "y"] == "missing"
     assert verdicts["ada", "two", "x"] == "wrong"
     assert verdicts["bob", "line", "x"] == verdicts["bob", "two", "x"] == "right"
     (said,) = [line for line in found.stderr.splitlines() if "comes again" in line]
