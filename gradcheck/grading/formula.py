@@ -431,6 +431,14 @@ class Readings:
         """The half units as floats; 0 where there is none."""
         return each(lambda half: to_float(half or Fraction(0)), self.half_units).astype(float)
 
+    def may_be_off(self, tolerance: float) -> float:
+        """The share by which a number may be off, or a formula that has a decimal in it."""
+        formulas = self.read.formulas if isinstance(self.read, Entries) else (self.formula,)
+        nodes = (node for each in formulas if each for node in ast.walk(each.tree))
+        typed = (node.value for node in nodes if isinstance(node, ast.Constant))
+        rounded = not self.names or any(isinstance(value, Fraction) for value in typed)
+        return tolerance if tolerance and rounded else 0.0
+
     def varies(self, inputs: Mapping[str, Input]) -> bool:
         """Whether an answer mentions what has other values at other points."""
         return any(inputs[name].varies for name in self.names)

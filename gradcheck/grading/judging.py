@@ -172,7 +172,8 @@ def judge_output(base: Judgement, key: Key, part: Part, answer: Value, diagnose:
     except GradcheckError as error:
         return base.conclude("wrong", f"the answer cannot be evaluated: {error}")
     base = replace(base, ready=ready, understood=ready.understood, remarks=ready.notes)
-    found = compare_values(value, due, noise, ready.slack, tolerance=key.problem.tolerance)
+    off = ready.may_be_off(key.problem.tolerance)
+    found = compare_values(value, due, noise, ready.slack, tolerance=off)
     if ready.names and found.verdict == "right":
         found = compare_further(key, part.name, ready, found)
     if found.verdict == "wrong" and diagnose:
@@ -192,6 +193,7 @@ def compare_further(key: Key, part: str, ready: Readings, here: Comparison) -> C
     """A formula that was right at the given point, compared at the others too."""
     trees = [ready.formula.tree] if ready.formula else []
     distant = islice(find_distant_points(key, trees), DISTANT)
+    off = ready.may_be_off(key.problem.tolerance)
     far = ((point, reference_at(key.problem, point)) for point in distant)
     for point, run in chain(((run.point, run) for run in key.further), far):
         value = find_floats(ready.at(Spot(key.problem, point)))
@@ -200,7 +202,7 @@ def compare_further(key: Key, part: str, ready: Readings, here: Comparison) -> C
             return Comparison("wrong", remarks=(words,), point=point)
         if value is not None and run is not None:
             due, noise = run.trace.values[part], run.noise[part]
-            found = compare_values(value, due, noise, ready.slack, tolerance=key.problem.tolerance)
+            found = compare_values(value, due, noise, ready.slack, tolerance=off)
             if found.verdict != "right":
                 return replace(found, point=point)
     if key.further:

@@ -248,7 +248,7 @@ class ProblemModel(Strict):
     form: Literal["any", "formula"] = Problem.form
     """formula: a number for the given point does not do"""
     tolerance: Tolerance | None = None
-    """how far decimals may be off: 1e-3 of the value, or `3 digits`"""
+    """how far numbers and formulas with decimals may be off: 1e-3 of the value, or `3 digits`"""
     domain: str | None = None
     """where answers are compared, as a condition on the inputs: x > 0"""
     right: list[Answer] = Field(default_factory=list)
