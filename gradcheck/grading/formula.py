@@ -435,7 +435,7 @@ class Readings:
         """The share by which a number may be off, or a formula that has a decimal in it."""
         formulas = self.read.formulas if isinstance(self.read, Entries) else (self.formula,)
         nodes = (node for each in formulas if each for node in ast.walk(each.tree))
-        typed = (node.value for node in nodes if isinstance(node, ast.Constant))
+        typed = (getattr(node, "value", None) for node in nodes)
         rounded = not self.names or any(isinstance(value, Fraction) for value in typed)
         return tolerance if tolerance and rounded else 0.0
 

@@ -59,10 +59,8 @@ def make_line(judgement: Judgement, source: str) -> dict[str, Any]:
 
 def restrict(full: Mapping[str, Any], feedback: str) -> dict[str, Any]:
     """A line with as much of the mistake as `feedback` allows: verdict, class, place or full."""
-    line = dict(full)
-    hints = line.pop("hints")
-    if feedback != "full":
-        hints = []  # they may tell the factor that is missing
+    line = {key: value for key, value in full.items() if key != "hints"}
+    hints = full["hints"] if feedback == "full" else ()  # the factor that is missing, say
     if feedback == "verdict":
         line |= {"mistakes": None, "certainty": None, "witness": None}
     elif feedback != "full" and line["mistakes"]:
@@ -86,11 +84,11 @@ def strip_value(value: Any) -> Any:
 def locate_mistake(key: Key, part: Part, line: Mapping[str, Any]) -> Place | None:
     """Where in a typed answer its mistake stands: a slip's own place, else the piece to blame."""
     mistakes, answer = line["mistakes"] or (), line["answer"]
-    slips = ((m["answer_start"], m["answer_end"]) for m in mistakes if "answer_start" in m)
-    place = next(slips, None)
-    if place is None and mistakes and isinstance(answer, str):
-        place = locate_blame(key, part, answer, line["line"])
-    return place
+    for mistake in mistakes:
+        if "answer_start" in mistake:
+            return mistake["answer_start"], mistake["answer_end"]
+    wanted = mistakes and isinstance(answer, str)
+    return locate_blame(key, part, answer, line["line"]) if wanted else None
 
 
 def _make_record(judgement: Judgement, hypothesis: Hypothesis, source: str) -> dict[str, Any]:
@@ -100,20 +98,16 @@ def _make_record(judgement: Judgement, hypothesis: Hypothesis, source: str) -> d
     """
     typed = hypothesis.mistake.verb == RETYPED
     source = str(judgement.answer) if typed else source
-    start, end = hypothesis.span[-2:] if hypothesis.span else (None, None)
-    found = {
-        "id": hypothesis.mistake.id,
-        "text": None if start is None else source[start:end],
-        "start": start,
-        "end": end,
-        "says": write_words(hypothesis, source),
-    }
+    span = hypothesis.span and hypothesis.span[-2:]
+    start, end = span or (None, None)
+    text, says = span and source[slice(*span)], write_words(hypothesis, source)
+    id = hypothesis.mistake.id
+    found = {"id": id, "text": text, "start": start, "end": end, "says": says}
     if hypothesis.with_:
         found["with"] = list(hypothesis.ids[1:])
-    place = judgement.places.get(hypothesis.mistake.id)
+    place = span if typed else judgement.places.get(id)
     if typed:
         found |= {"in": "answer", "text": hypothesis.texts["text"]}
-        place = None if start is None or end is None else (start, end)
     elif place:
         found["line"] = judgement.answer.count("\n", 0, place[0]) + 1
         found["says"] = f"{write_words(hypothesis, '')} (line {found['line']})"
@@ -138,17 +132,14 @@ def merge_lines(lines: Sequence[Line]) -> list[Line]:
     first says `"same"`, and which part that is.
     """
     found = list(lines)
-    if len(found) < 2:
-        return found
     shared = Counter(id for line in lines for id in _list_ids(line))
     free = set(range(len(found)))
     for id, _ in shared.most_common():
         where = [k for k in sorted(free) if id in _list_ids(lines[k])]
-        if len(where) < 2:
-            continue
-        free -= set(where)
-        for k in where:
-            found[k] = _narrow(lines[k], id, "" if k == where[0] else found[where[0]]["part"])
+        if len(where) > 1:
+            free -= set(where)
+            for k in where:
+                found[k] = _narrow(lines[k], id, "" if k == where[0] else found[where[0]]["part"])
     return found
 
 
@@ -225,7 +216,6 @@ def format_mistake(mistake: Mapping[str, Any]) -> str:
 
 
 def _underline(line: Line, mistake: Mapping[str, Any], source: str) -> list[str]:
-    """The line in which a mistake stands: of the problem's program, or of the student's own."""
     if "answer_start" in mistake:
         own = (mistake["answer_start"], mistake["answer_end"])
         number = [f"  line {mistake['line']}:"] if "line" in mistake else []

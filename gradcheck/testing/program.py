@@ -479,6 +479,8 @@ class UserProgram:
             found = {i: g for i, g in named if g is not MISSING}
             return {tops[0]: came} if tree and not found else found
         several = isinstance(came, list) and (not alone or len(came) == count > 1)
+        if alone and not tree and isinstance(came, list) and len(came) == 1:
+            several |= getattr(came[0], "shape", None) == np.shape(first)  # a list with it inside
         if not (several or isinstance(came, tuple)):
             if alone:
                 return {tops[0]: came}

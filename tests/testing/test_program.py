@@ -76,9 +76,9 @@ CALLS = {
     "cotangents of a dict one by one": (
         lambda x: {"a": np.sin(x), "b": x**2}, lambda a, b, x: a * np.cos(x) + 2 * b * x, (V,)),
     "cotangents in a tuple": (both, lambda g, x: g[0] * np.cos(x) + 2 * g[1] * x, (V,)),
-    "cotangents in a tuple, with a cache": (
+    "cotangents in a tuple, with a cache, and the gradient in a list": (
         lambda x: (np.sin(x), x**2, {"x": x}),
-        lambda g, cache: g[0] * np.cos(cache["x"]) + 2 * g[1] * cache["x"], (V,)),
+        lambda g, cache: [g[0] * np.cos(cache["x"]) + 2 * g[1] * cache["x"]], (V,)),
     "outputs of several shapes": (
         lambda x: (np.sin(x), np.sum(x)), lambda c, x: c[0] * np.cos(x) + c[1], (B,)),
     "outputs in a dict": (
