@@ -178,9 +178,8 @@ def consult_more(case: Case, verdict: Verdict, off: float) -> Verdict:
     """
     mine, small = verdict.opinions["reverse"], case.size() <= limits.ENTRIES
     sure = verdict.verdict == "agree" and not mine.abstains
-    seen = None
-    if sure and (off or not small):
-        seen = measure_slopes(case, draw_directions(case, limits.SPARED))
+    look = sure and (off or not small)
+    seen = measure_slopes(case, draw_directions(case, limits.SPARED)) if look else None
     given = [mine, verdict.opinions["symbolic"], seen or verdict.opinions["differences"]]
     excused = seen is None or off <= find_least_seen(given)
     if small:
@@ -497,8 +496,6 @@ def find_least_seen(given: Sequence[Opinion]) -> float:
     before they cease to overlap.
     """
     found = next(o.directions for o in given if o.name == "differences")
-    if not found:
-        return math.inf
     sizes = {name: measure_size(u[0]) for name, u in found.along.items()}
 
     def widest(gradients: Mapping[str, Estimate]) -> float:
