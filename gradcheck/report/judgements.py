@@ -54,6 +54,7 @@ def make_line(judgement: Judgement, source: str) -> dict[str, Any]:
         "variant": dict(judgement.variant) or None,
         "follows": judgement.follows or None,
         "line": judgement.line,
+        "same": None,
     }
 
 
@@ -154,11 +155,9 @@ def _narrow(line: Line, id: str, first: str) -> Line:
     mistakes = [m for m in line["mistakes"] if m["id"] == id and not m.get("with")]
     several = len(line["mistakes"]) > len(mistakes)
     certainty = "unique" if several and not line["hints"] else line["certainty"]
-    said = {**line, "mistakes": mistakes, "certainty": certainty}
-    if not first:
-        return said
-    words = f"the same mistake as in `{first}`"
-    return {**said, "same": first, "hints": [*line["hints"], words]}
+    words = [f"the same mistake as in `{first}`"] if first else []
+    said = {"mistakes": mistakes, "certainty": certainty, "same": first or None}
+    return {**line, **said, "hints": [*line["hints"], *words]}
 
 
 # -- in words --------------------------------------------------------------------------------------

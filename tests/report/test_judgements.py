@@ -23,7 +23,7 @@ def part(name, *ids, verdict="wrong", certainty="unique"):
 def read(*lines):
     """What is left of each: the ids, the certainty, and the part with the same mistake."""
     return [
-        ([m["id"] for m in one["mistakes"]], one["certainty"], one.get("same", ""))
+        ([m["id"] for m in one["mistakes"]], one["certainty"], one.get("same") or "")
         for one in merge_lines(lines)
     ]
 
