@@ -183,7 +183,10 @@ SMOOTHED = {
     "derivative a constant:": "derivative plus a constant:",
     "where the constant belongs": "where another belongs",
     "over the constant": "over an axis",
-    "its derivative, the derivative of the inside,": "the derivative of the inside",
+    "derivative its derivative": "derivative",
+    "inside, its derivative,": "inside",
+    "inside, its derivative:": "inside:",
+    " is its derivative: its minus was lost": " lost its minus",
     "its derivative, the derivative of the inside": "the derivative of the inside",
 }
 

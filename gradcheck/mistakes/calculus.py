@@ -80,7 +80,7 @@ derivative("sign-error", lambda s: function(s) and s.op in SIGNED,
     "The derivative of the function in `{text}` has the other sign.",
     (lambda s: -s.right, "x*sin(x) + cos(3*x)", "sin(x) - x*cos(x) + 3*sin(3*x)"))
 derivative("sign-error", lambda s: composite(s) and np.all(s.dw < 0) and not np.all(s.dw == -1),
-    "The minus was lost of {dw}, the derivative of the inside of `{text}`.",
+    "The derivative of the inside of `{text}` is {dw}: its minus was lost.",
     (lambda s: -s.right, "x*exp(-2*x)", "(1 + 2*x)*exp(-2*x)"), habit=False)
 for _i, _example in enumerate((("x + sin(x)", "-1 + cos(x)"), ("sin(x) - x", "cos(x) + 1"))):
     derivative("sign-error", lambda s: term(s) and s.both,
@@ -111,10 +111,10 @@ derivative("outer-at-variable", composite,
     (lambda s: s.slope(s.x) * s.dw, "cos(2*x)", "-2*sin(x)"),
     (lambda s: s.slope(s.x) * s.dx, "cos(x**2)", "-sin(x)"))
 derivative("derivative-put-inside", composite,
-    "In `{text}` {dw}, the derivative of the inside, got into the function: it multiplies outside.",
+    "In `{text}` the inner derivative {dw} got inside the function: it multiplies outside.",
     (lambda s: s.slope(s.w * s.dw), "sin(x**2)", "cos(2*x**3)"))
 derivative("derivative-put-inside", composite,
-    "In `{text}` the inside was replaced by {dw}: differentiate the outer function "
+    "In `{text}` the inside was replaced by its derivative {dw}: differentiate the outer function "
     "as well, keep {w} inside, and multiply by {dw}.",
     (lambda s: s.apply(s.dw), "sin(x**3)", "sin(3*x**2)"), rank=GENERIC)
 derivative("derivative-put-inside", of_a_call,
@@ -123,10 +123,10 @@ derivative("derivative-put-inside", of_a_call,
     (lambda s: s.apply(s.inner.fw) * s.inner.dw, "exp(sin(x**2))", "2*x*exp(cos(x**2))"),
     (lambda s: s.apply(s.inner.fw), "exp(sin(x**2))", "exp(cos(x**2))"))
 derivative("inner-derivative-added", composite,
-    "In `{text}` {dw}, the derivative of the inside, is added: the chain rule multiplies.",
+    "In `{text}` the derivative of the inside, {dw}, is added: the chain rule multiplies.",
     (lambda s: s.fw + s.dw, "sin(x**3)", "cos(x**3) + 3*x**2"))
 derivative("inner-derivative-divided", composite,
-    "In `{text}` it was divided by {dw}, the derivative of the inside: the chain rule multiplies.",
+    "In `{text}` it was divided by the derivative of the inside, {dw}: the chain rule multiplies.",
     (lambda s: over(s.fw, s.dw), "cos(5*x)", "-sin(5*x)/5"))
 derivative("sign-error", lambda s: function(s) and composite(s),
     "In the derivative of `{text}` the inside has the other sign.",
