@@ -132,10 +132,6 @@ DERIVED = re.compile(
 BELOW = re.compile(r"[d∂](\w+?)(?:\^(\d))?(?=[d∂ ]|$)")
 GAPS = re.compile(r"\\frac|(?<!\w) | (?!\w)")
 
-UNIT = r"(?:[cdkm]?m|s|min|h|k?g|[NJWVAK]|Hz|Pa|rad|units?) (?:\^ (?:\{ )?(?:- )?\d (?:\} )?)?"
-UNITS = re.compile(
-    rf"(?<!\S)(?:\\frac \{{ {UNIT}\}} \{{ {UNIT}\}} |{UNIT}(?:(?:[/·*] )?{UNIT})*)\Z"
-)
 ENDS = frozenset([")", "]", "}", "|", "|)"])
 
 
@@ -285,15 +281,6 @@ class Prose:
         inside = tokens[1 : stop - 1]
         return stop if inside[1:] and self.says_nothing(inside) else 0
 
-    def count_units(self, tokens: Tokens) -> int:
-        """How many tokens behind a number are its unit, behind a formula one of several letters."""
-        found = UNITS.search(text := spell(tokens))
-        first = text.count(" ", 0, found.start()) if found else 0
-        unit = tokens[first:]
-        plain = tokens[first - 1].kind == "number" or len(unit) > 1 or len(unit[0].text) > 1
-        known = any(self.words.meant(token.text) for token in unit if token.kind == "word")
-        return len(unit) if first and plain and not known else 0
-
     def count_words_behind(self, tokens: Tokens, sketch: str) -> int:
         """How many tokens are words that say nothing behind a formula, in brackets or not."""
         opening = sketch.rfind("(")
@@ -302,13 +289,12 @@ class Prose:
             return len(tokens) - opening
         found = BEHIND.search(sketch)
         if not found:
-            return self.count_units(tokens)
+            return 0
         tail = tokens[found.start() :]
         if tail[0].text == "." and not tail[1].spaced:
             return 0
         said = is_said(found[0]) and any(len(t.text) > 1 for t in tail)
-        said = said or tail[0].text in ("dx", "dy", "dt")
-        return len(tail) if said else self.count_units(tokens)
+        return len(tail) if said or tail[0].text in ("dx", "dy", "dt") else 0
 
 
 @lru_cache(maxsize=1024)

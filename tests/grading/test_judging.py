@@ -169,7 +169,7 @@ def test_the_line_of_json():
     source = ready.problem.program.source
     line = json.loads(json_line(judged(ready, "3x^2 - 2cos x"), source, "full"))
     keys = "student problem part answer understood verdict score points mistakes certainty witness"
-    assert " ".join(line) == f"{keys} remarks tags variant follows line"
+    assert " ".join(line) == f"{keys} remarks tags variant follows line same"
     right = json.loads(json_line(judged(ready, "3x^2 + 2cos x"), source, "full"))
     assert list(right) == list(line), "also where there is nothing to say"
     assert right["mistakes"] is right["witness"] is None
