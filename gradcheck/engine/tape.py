@@ -189,6 +189,10 @@ def wrap(kind: type[Value], value: Value, tracked: bool, node: Node | None) -> V
     return t
 
 
+def tell_moved(memory: Memory) -> None:
+    memory.moved = native.tick()  # the compiled tape has a clock of its own
+
+
 def find_memory(t: State) -> Memory:
     if t._writes is None:
         memory: Memory = Memory.__new__(Memory)

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from gradcheck.engine import advice, native
+from gradcheck.engine import advice
 from gradcheck.engine.backward import move_keeper
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.tape import (
@@ -22,6 +22,7 @@ from gradcheck.engine.tape import (
     make_node,
     record,
     stand_in,
+    tell_moved,
     track,
     unwrap,
 )
@@ -348,4 +349,4 @@ def _move_to(t: Value, source: Value) -> None:
         t._settle()
         source._share()
         t._value, t._view = source._value.astype(t.dtype, copy=False), None
-        t._memory.moved = native.tick()
+        tell_moved(t._memory)
