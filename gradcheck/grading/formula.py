@@ -433,11 +433,13 @@ class Readings:
 
     def may_be_off(self, tolerance: float) -> float:
         """The share by which a number may be off, or a formula that has a decimal in it."""
+        if not tolerance:
+            return 0.0
         formulas = self.read.formulas if isinstance(self.read, Entries) else (self.formula,)
         nodes = (node for each in formulas if each for node in ast.walk(each.tree))
-        typed = (getattr(node, "value", None) for node in nodes)
+        typed = (node.value for node in nodes if isinstance(node, ast.Constant))
         rounded = not self.names or any(isinstance(value, Fraction) for value in typed)
-        return tolerance if tolerance and rounded else 0.0
+        return tolerance if rounded else 0.0
 
     def varies(self, inputs: Mapping[str, Input]) -> bool:
         """Whether an answer mentions what has other values at other points."""
