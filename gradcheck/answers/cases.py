@@ -8,9 +8,7 @@ import ast
 from collections.abc import Callable, Container
 
 from gradcheck.answers.tokens import (
-    END,
     UNEQUAL,
-    Clause,
     Token,
     Tokens,
     as_set,
@@ -74,7 +72,7 @@ def by_cases(
     end = branches[-1][0][-1].end
     otherwise = _divide_zero(end) if branches[-1][1] else value(branches.pop()[0])
     for held, tests in reversed(branches):
-        alternatives = [clause.tokens for clause in _split_at(tests or (), OR)]
+        alternatives = _split_alternatives(tests or ())
         if not all(_has(each, COMPARED) for each in alternatives):
             return None
         nowhere = "".join(t.text.lower() for t in held) in UNDEFINED
@@ -95,32 +93,11 @@ def frame_cases(tokens: Tokens) -> list[Token]:
         if tokens[stop].text == ")" and "if" in own and "else" in own:
             found[opening] = tokens[opening]._replace(text="⦃")
             found[stop] = tokens[stop]._replace(text="⟧")
-    return _turn_conditions(found)
+    return found
 
 
-def _turn_conditions(tokens: list[Token]) -> list[Token]:
-    """`{x < 0: -1, 1}`, as Desmos has it, with each value before its condition."""
-    for opening, token in enumerate(tokens):
-        stop = find_closing(tokens, opening) if token.text in ("(", "{") else 0
-        inside, found = tokens[opening + 1 : stop], list[Token]()
-        for sign, run in _split_at(inside, {",", ";"}):
-            levels = enumerate(zip(run, count_levels(run), strict=True))
-            colon = next((k for k, (t, level) in levels if t.text == ":" and not level), 0)
-            if not (colon and compares(run[:colon], UNEQUAL)) and (sign is END or not found):
-                break
-            said = run[:colon] or [sign._replace(kind="word", text="otherwise")]
-            found += [*run[colon + (colon > 0) :], sign._replace(text="&"), *said]
-            found += [sign._replace(kind="line", text="\n")]
-        else:
-            if found:
-                ends = token._replace(text="⦃"), tokens[stop]._replace(text="⟧")
-                return [*tokens[:opening], ends[0], *found, ends[1], *tokens[stop + 1 :]]
-    return tokens
-
-
-def _split_at(tokens: Tokens, signs: Container[str]) -> list[Clause]:
-    found = split(tokens, lambda k, _: tokens[k].text.lower() in signs)
-    return [clause for clause in found if clause.tokens]
+def _split_alternatives(tests: Tokens) -> list[list[Token]]:
+    return [run for _, run in split(tests, lambda k, _: tests[k].text.lower() in OR) if run]
 
 
 def _pair(

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gradcheck.answers.cases import IF, by_cases, compares, frame_cases
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, UNTAKEN, Reading
-from gradcheck.answers.prose import AT_POINT, BY, DENIED, IS, ROUNDED, SPEECH, STRANGE, Prose
+from gradcheck.answers.prose import AT_POINT, BY, DENIED, IS, ROUNDED, SIGNS, STRANGE, Prose
 from gradcheck.answers.tokens import (
     DERIVATIVE,
     GREEK,
@@ -50,8 +50,6 @@ OUTLINED = LINKS | IS | {*COMPARED} | PARTING | AT_POINT | ROUNDED | THEREFORE |
 """Where none of these is, a text is one formula and words."""
 PARTS = frozenset([",", ";", ":", ".", "!", "\n"])
 STOPPED = re.compile(r"\d+\.")  # a number at the end of a sentence
-SPOKEN = SPEECH.keys() - {"of", "the"} | {"to", "root", "natural"}
-SPEAKING = LINKS | IS | {*",;.\n"}
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
 OF = re.compile(rf"(?<!has )\b(?:{'|'.join(DERIVATIVES)}) \w+ (?:the )?$", re.I)
 MARKER = re.compile(
@@ -153,19 +151,13 @@ class Outline(Prose):
         if not reading.single and (listed := self.read_bare_list()):
             return self.parse(listed)
         said = {*spell(self.tokens).lower().split(" ")}
-        if "else" in said or (":" in said and not said.isdisjoint(UNEQUAL)):
+        if "else" in said:
             self.tokens = frame_cases(self.tokens)
         for count, word in COUNTING.items() if not said.isdisjoint(DERIVATIVES) else ():
             if count in said or f"{count}." in said:
                 self.tokens = glue(self.tokens, word, COUNTABLE.format(count))
-        if not said.isdisjoint(SPOKEN):
-            parted = split(self.tokens, lambda k, _: self.tokens[k].text in SPEAKING)
-            self.tokens = [
-                t
-                for part in parted
-                for t in (part.sign, *self.take_dictation(part.tokens))
-                if t.text
-            ]
+        if not said.isdisjoint(SIGNS):
+            self.tokens = list(self.replace_spoken_signs())
         if said.isdisjoint(OUTLINED):
             tokens = self.trim_words(self.tokens)
             before = len(self.tokens) - len(tokens) and self.tokens.index(tokens[0])

@@ -1,8 +1,9 @@
 """Words around a formula: what is said, what does something to it, and what a note leaves out."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain, pairwise, zip_longest
 
 from gradcheck.answers.operands import Reading
 from gradcheck.answers.tokens import (
@@ -11,7 +12,6 @@ from gradcheck.answers.tokens import (
     as_set,
     as_table,
     find_closing,
-    glue,
     make_fault,
     spell,
     strip,
@@ -19,22 +19,10 @@ from gradcheck.answers.tokens import (
 from gradcheck.answers.words import KEPT, STOP, UNKNOWN, Words, segment
 from gradcheck.errors import TextError
 
-SPEECH = as_table("""
-0: zero; 1: one; 2: two second; 3: three third; 4: four fourth; 5: five fifth; 6: six sixth
-7: seven seventh; 8: eight eighth; 9: nine ninth; 10: ten tenth; 11: eleven; 12: twelve
-sin: sine; cos: cosine; tan: tangent; sec: secant; 0.5: 0.5; ^(: ^(; ^2: squared; ^3: cubed
-+: plus; -: minus negative; *: times; /: over; _: of the
-""")
-"""Words of a spoken formula, and what they are in signs; _ says nothing."""
-PHRASES = {
-    "^(": "(?:raised )?to the (?!best)(?:power (?:of )?)?",
-    "sqrt": "square root ",
-    "ln": "natural log(?:arithm)? ",
-    "0.5": "(?:one|a) half ",
-}
-JOINING = {"/": "/", "^(": "/", "_": "_"}
-SPOKEN = re.compile(r"[^SLso_/][^SLso]*(?<![_/])")
-"""A spoken formula in a sketch, with w for its words but / for those that something follows."""
+SPOKEN = {"plus": "+", "minus": "-", "times": "*"}
+JOINED = {"over": "/", "squared": "^2", "cubed": "^3"}
+"""What is a sign in a text of one formula, and a word in a sentence about formulas."""
+SIGNS = SPOKEN | JOINED
 NT = "n'?t"
 DENIED = re.compile(
     r"\b(?:not|never|nicht|keine?|pas|non?|não|cannot|wrong|incorrect|false|falsch|faux|falso"
@@ -161,45 +149,29 @@ class Prose:
             raise self.fault(tokens[0], message, "write it with signs")
         self.reading.leave_out(tokens[0].start, tokens[-1].end)
 
-    def take_dictation(self, typed: list[Token]) -> list[Token]:
-        """A stretch with its first formula in signs: `so three x squared`, `e to the minus x`."""
-        tokens = typed
-        for name, phrase in PHRASES.items():
-            tokens = glue(tokens, name, phrase)
-        strange = [t.kind == "word" and not self.words.meaning(t.text) for t in tokens]
-        words = [t.text.lower() * odd for t, odd in zip(tokens, strange, strict=True)]
-        signs = [SPEECH.get(word, "") for word in words]
-        if any(t.kind == "number" for t in typed):  # `3x^2 (one term)`
-            known = pairwise(["", *signs])
-            signs = ["" if s[:1].isdigit() and before != "^(" else s for before, s in known]
-        pairs = list(zip(tokens, signs, strict=True))
-        said = "".join(JOINING.get(sign, "w") if sign else self.letter(t) for t, sign in pairs)
-        run = SPOKEN.search(said)
-        inside = pairs[slice(*run.span())] if run else []
-        whole = run and run[0] == said and typed[-1] is self.tokens[-1]
-        if not any(sign for _, sign in inside) or not (run and (whole or "d" in run[0])):
-            return typed
-        found: list[Token] = []
-        opened = 0  # an exponent goes on to the next sign
-        for token, sign in inside:
-            before, text = found[-1].text if found else "", sign or token.text
-            function = self.words.is_function(text)
-            applied = before in ("2", "3") or (before and self.words.is_function(before))
-            if sign == "_" and token.text == "of" and not applied:
-                return typed
-            if sign == "_" or (opened and text == "power"):
+    def replace_spoken_signs(self) -> Iterator[Token]:
+        """`6 x plus 5`, and `1 over x squared` where nothing else is said of another formula."""
+        colon = next((k for k, t in enumerate(self.tokens) if t.text == ":"), 0)
+        label = self.tokens[:colon] if self.says_nothing(self.tokens[:colon]) else []
+        yield from label  # `first times derivative of second: x cos x`
+        tokens = self.tokens[len(label) :]
+        said = "".join("~" if t.text in SIGNS else self.letter(t) for t in tokens)
+        formulas = [part for part in STRANGE.split(said) if {*part} & {*"nd"}]
+        known = SPOKEN | (JOINED if len(formulas) == 1 else {})
+        for token, after in zip_longest(tokens, tokens[1:]):
+            signs = known.get(token.text.lower(), "") if token.kind == "word" else ""
+            if not signs or self.words.meaning(token.text) or not self.joins(token, after):
+                yield token
                 continue
-            if 0 < opened < len(found) and (function or text in ("+", "-", "*", "/", "·")):
-                found.append(token._replace(kind="op", text=")"))
-                opened = 0
-            for piece in re.findall(r"\^|\(|[^^(]+", sign):
-                kind = "number" if piece[0].isdigit() else "word" if piece.isalpha() else "op"
-                found.append(token._replace(kind=kind, text=piece, spaced=True))
-            opened = len(found) if sign == "^(" else opened
-            found += [] if sign else [token]
-        if opened:
-            found.append(tokens[-1]._replace(kind="op", text=")"))
-        return [*tokens[: run.start()], *found, *tokens[run.end() :]]
+            yield token._replace(kind="op", text=signs[0], spaced=True)
+            if signs[1:]:
+                yield token._replace(kind="number", text=signs[1:])
+
+    def joins(self, token: Token, after: Token | None) -> bool:
+        """Whether a spoken sign has something to work on: not in `over all x`, `over the reals`."""
+        if token.text.lower() != "over":
+            return True
+        return after is not None and after.text != "all" and self.letter(after) not in "SLso"
 
     def sketch(self, tokens: Tokens) -> str:
         """One letter a token, to search in: what its word says here."""
@@ -293,6 +265,8 @@ class Prose:
         tail = tokens[found.start() :]
         if tail[0].text == "." and not tail[1].spaced:
             return 0
+        if tail[0].text.lower() in JOINED and self.joins(tail[0], next(iter(tail[1:]), None)):
+            return 0  # it belongs to the formula, which is another one without it
         said = is_said(found[0]) and any(len(t.text) > 1 for t in tail)
         return len(tail) if said or tail[0].text in ("dx", "dy", "dt") else 0
 
