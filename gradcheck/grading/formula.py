@@ -431,7 +431,7 @@ class Readings:
         """The half units as floats; 0 where there is none."""
         return each(lambda half: to_float(half or Fraction(0)), self.half_units).astype(float)
 
-    def may_be_off(self, tolerance: float) -> float:
+    def limit_tolerance(self, tolerance: float) -> float:
         """The share by which a number may be off, or a formula that has a decimal in it."""
         if not tolerance:
             return 0.0

@@ -177,7 +177,7 @@ def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
         return _compare_numbers(key, part, ready)
     due, spots = key.due(part), key.spots
     answers = [ready.at(spot) for spot in spots]
-    outcome = compare(answers, due, ready.may_be_off(key.problem.tolerance))
+    outcome = compare(answers, due, ready.limit_tolerance(key.problem.tolerance))
     if outcome.kind in OPEN and not outcome.rounded:
         more = find_further_sides(key, ready) if outcome.kind == "equal" else ()
         spots = (*spots, *more)

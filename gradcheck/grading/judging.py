@@ -172,7 +172,7 @@ def judge_output(base: Judgement, key: Key, part: Part, answer: Value, diagnose:
     except GradcheckError as error:
         return base.conclude("wrong", f"the answer cannot be evaluated: {error}")
     base = replace(base, ready=ready, understood=ready.understood, remarks=ready.notes)
-    off = ready.may_be_off(key.problem.tolerance)
+    off = ready.limit_tolerance(key.problem.tolerance)
     found = compare_values(value, due, noise, ready.slack, tolerance=off)
     if ready.names and found.verdict == "right":
         found = compare_further(key, part.name, ready, found)
@@ -193,7 +193,7 @@ def compare_further(key: Key, part: str, ready: Readings, here: Comparison) -> C
     """A formula that was right at the given point, compared at the others too."""
     trees = [ready.formula.tree] if ready.formula else []
     distant = islice(find_distant_points(key, trees), DISTANT)
-    off = ready.may_be_off(key.problem.tolerance)
+    off = ready.limit_tolerance(key.problem.tolerance)
     far = ((point, reference_at(key.problem, point)) for point in distant)
     for point, run in chain(((run.point, run) for run in key.further), far):
         value = find_floats(ready.at(Spot(key.problem, point)))

@@ -165,7 +165,7 @@ def find_broken(
     """
     before: WorkingStep | None = None
     due: Sequence[At] = key.due(part.name)
-    varied, taken = True, False
+    varied, taken, room = True, False, 0.0
     for step in formula.steps:
         if step.tree is None:
             continue
@@ -177,12 +177,13 @@ def find_broken(
             if not varies:
                 _, values, _ = _evaluate_step(key, formula.text, step.tree, rounded=True)
             count = len(due) if varies and varied else 1
-            found = compare(values[:count], due[:count], key.problem.tolerance)
+            own = ready.limit_tolerance(key.problem.tolerance)
+            found = compare(values[:count], due[:count], max(own, room))
             if found.kind in PROVEN:
                 return step, before, is_open, taken
         except FAILURES:
             continue
-        before, due, varied, taken = step, values, varies, not is_open
+        before, due, varied, taken, room = step, values, varies, not is_open, own
     return None
 
 
@@ -336,11 +337,16 @@ def _fits_everywhere(key: Key, own: Judgement, wrong: Sequence[Judgement]) -> bo
     """Whether a formula is what follows from formulas, at every point; nothing is no answer."""
     due = [_go_on_from(key, own, wrong, spot) for spot in key.spots]
     mine = [_answer_at(key, own, spot) for spot in key.spots]
-    if compare(mine, due, key.problem.tolerance).kind != "equal":
+    if compare(mine, due, _find_tolerance(key, own, *wrong)).kind != "equal":
         return False
     with precision(BITS[0]):
         found = (np.asarray(at(BITS[0]), dtype=object) for at in due)
         return not all(0 in ball for values in found for ball in values.flat)
+
+
+def _find_tolerance(key: Key, *answers: Judgement) -> float:
+    """The problem's, where one of the answers may have been rounded."""
+    return max(w.ready.limit_tolerance(key.problem.tolerance) for w in answers if w.ready)
 
 
 def _fits_here(key: Key, own: Judgement, wrong: Sequence[Judgement]) -> bool:
@@ -350,7 +356,7 @@ def _fits_here(key: Key, own: Judgement, wrong: Sequence[Judgement]) -> bool:
         due = np.asarray(_go_on_from(key, own, wrong, spot, rounded=True)(bits), dtype=object)
         mine = np.asarray(_answer_at(key, own, spot, rounded=True)(bits), dtype=object)
         level, pairs = level_of(due), zip(mine.flat, due.flat, strict=False)
-        room = arb(0, key.problem.tolerance)  # of what is due
+        room = arb(0, _find_tolerance(key, own, *wrong))  # of what is due
         if mine.shape != due.shape or not level > 0:
             return False
         return all(b.rad() <= SHARP * level and a.overlaps(b + b * room) for a, b in pairs)
