@@ -119,16 +119,16 @@ class Call:
         It runs as it is first; where that raises, a copy that fills buffers of the kind, and from
         then on.
         """
-        first, taken = None, MODE.taken
-        if self.closed and kind != "float":
+        if kind == "float":
+            return self._on(self.program, kind, inputs)
+        if self.closed:
             raise TypeError(CLOSED)
-        if kind == "float" or not self.filling:
+        first, taken = None, MODE.taken
+        if not self.filling:
             try:
                 with heed_refusals():
                     return self._on(self.program, kind, inputs)
             except (TypeError, ValueError) as error:
-                if kind == "float":
-                    raise
                 first, MODE.taken = error, taken  # nothing was caught
         try:
             with heed_refusals():
@@ -144,7 +144,8 @@ class Call:
             else inputs[name][()] if kind == "float" else inputs[name]
             for name, arg in self.args.items()
         }  # fmt: skip
-        with changing(numbers=True), change_settings(numbers=True):
+        change = changing if kind in ("float", "tensor") else change_settings  # whose numbers
+        with change(numbers=True):
             return _as_numbers(kind, program.value(given))
 
     def run_backward(self, c: Value, args: Value = None, program: Value = None) -> Value:
