@@ -52,7 +52,7 @@ IN_PYTHON = {"lambda": ("lam", "lambda_", "lmbda", "lmbd"), "epsilon": ("eps",)}
 """What programs call these letters: `lambda` is a word of Python's."""
 NUMBERED = re.compile(r"([A-Za-z]+)([0-9]+)")
 ACCENTED = re.compile(r"([A-Za-z]+?)_?(hat|bar|tilde)")
-ENTRY = re.compile(r"([^\W\d_]\w*?)_(\d{1,3}|[a-z]{1,3})")
+ENTRY = re.compile(r"([^\W\d_]\w*?)(?:_|(?=\d+\Z))(\d{1,3}|[a-z]{1,3})")
 KEPT = {*MODULES, *WRAPPERS, *LITERALS, "T", "Σ_"}
 SHORTEST = 2  # letters of a function's name inside a word
 REMEMBERED = 4_096  # words
@@ -124,7 +124,7 @@ class Words:
         return known if known or word in LITERALS else self.entry(word)
 
     def entry(self, word: str) -> Meaning:
-        """`x_1` as the first entry of a vector x, `x_i` as any."""
+        """`x_1` or `x1` as the first entry of a vector x, `x_i` as any."""
         found = ENTRY.fullmatch(word)
         name, below = (self.meant(found[1]).name, found[2]) if found else ("", "")
         shape = self.shapes.get(name)
