@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.batch.ledger import Ledger, TakenAnswer, Unusable
+from gradcheck.batch.ledger import Ledger, Unusable
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.submissions import Read, Submission, list_names
 from gradcheck.grading.marking import gather_among
@@ -161,16 +161,13 @@ class Collector:
     def _place(self, read: Submission) -> dict[str, dict[str, Any]]:
         """Answers by problem and part; the names of what was never asked are remembered."""
         found: dict[str, dict[str, Any]] = {}
-        for name, given in read.answers.items():
-            spelled = {f"{name}.{part}" if part else name: answer for part, answer in given.items()}
-            for each, answer in (spelled or {name: None}).items():
-                if each in self.targets:
-                    id, part = self.targets[each]
-                    if spelled:
-                        blank = isinstance(answer, str) and not answer.strip()
-                        found.setdefault(id, {})[part] = None if blank else answer
-                elif each not in self.problems or spelled:
-                    self._meet(read, each)
+        for name, answer in read.answers.items():
+            if name in self.targets:
+                id, part = self.targets[name]
+                blank = isinstance(answer, str) and not answer.strip()
+                found.setdefault(id, {})[part] = None if blank else answer
+            else:
+                self._meet(read, name)
         return found
 
     def _meet(self, read: Submission, name: str) -> None:
@@ -244,18 +241,17 @@ class Collector:
             missing = [id for id in self.problems if id not in answers]
         self.seen[student] = read.file, read.table
         attempt = next(self.attempts) if self.rules.attempt == "best" else None
-        taken = []
         for id, (given, share) in ({id: ({}, 1.0) for id in missing} | {**answers}).items():
-            problem, tried = self.problems[id], None if id in missing else attempt
-            asked = self.fingerprint_for(id, student)
+            problem, asked = self.problems[id], self.fingerprint_for(id, student)
             for part in problem.parts:
                 answer = gather_among(problem, part.name, given)
-                taken.append(TakenAnswer(id, asked, part.name, answer, share, tried))
-        self.ledger.take(student, taken)
+                number = self.ledger.number(id, asked, part.name, answer)
+                self.ledger.take(student, id, part.name, number, share)
+            if attempt is not None and id not in missing:
+                self.ledger.keep_tries(student, id, attempt)
 
 
 def describe_problem(problem: Problem) -> dict[str, Any]:
-    """What a report says of a problem."""
     given = problem.select_inputs(problem.inputs)
     return {
         "title": problem.title,

@@ -44,7 +44,6 @@ class Answered:
 
     @cached_property
     def texts(self) -> Sequence[str]:
-        """The lines as JSON."""
         return list(map(json.dumps, self.lines))
 
 
@@ -96,23 +95,6 @@ def _apply_share(line: Line, verdict: str, score: float, kept: float, note: str 
         tag, words = "marked", f"{BY_HAND} {note}"
     said = {"tags": [*(line["tags"] or ()), tag], "remarks": [*(line["remarks"] or ()), words]}
     return {**line, "verdict": verdict, "score": score, **said}
-
-
-def list_distinct(ledger: Ledger) -> Iterator[tuple[dict[str, Any], int, list[str]]]:
-    """Each distinct answer's line, how many students gave it, and (of few) who they are.
-
-    But for what is right, or missing, and has nothing to be told of it.
-    """
-    sql = (
-        "SELECT line, COUNT(*), CASE WHEN COUNT(*) <= 500 THEN JSON_GROUP_ARRAY(a.student) END"
-        " FROM answers a JOIN questions q ON number = question LEFT JOIN marks m"
-        " ON m.student = a.student AND m.problem = a.problem AND m.part = a.part"
-        " WHERE line IS NOT NULL AND m.student IS NULL"
-        " AND (verdict NOT IN ('right', 'missing') OR NOT INSTR(line, '\"mistakes\": null'))"
-        " GROUP BY number ORDER BY q.problem, q.part, q.answer, q.hash"
-    )
-    for line, count, students in ledger.db.execute(sql):
-        yield json.loads(line), count, sorted(json.loads(students or "[]"))
 
 
 @dataclass(frozen=True)
@@ -213,22 +195,18 @@ class ClassFacts:
 
     @property
     def possible(self) -> float:
-        """The points of all problems."""
         return sum(problem.possible for problem in self.problems.values())
 
     @property
     def verdicts(self) -> Counter[str]:
-        """How often each verdict was given."""
         return sum((p.verdicts for p in self.problems.values()), Counter())
 
     @property
     def mistakes(self) -> Counter[str]:
-        """How often each mistake was named, alone or among several that fit."""
         return sum((p.mistakes for p in self.problems.values()), Counter())
 
 
 def collect_facts(ledger: Ledger) -> ClassFacts:
-    """Everything that is told of a class."""
     problems = {
         id: ProblemFacts(
             id,
@@ -264,10 +242,23 @@ def collect_facts(ledger: Ledger) -> ClassFacts:
     return found
 
 
+# Each distinct answer, how many students gave it, and (of few) who they are; but for what is right,
+# or missing, and has nothing to be told of it.
+DISTINCT = """
+SELECT line, COUNT(*), CASE WHEN COUNT(*) <= 500 THEN JSON_GROUP_ARRAY(a.student) END
+FROM answers a JOIN questions q ON number = question LEFT JOIN marks m
+    ON m.student = a.student AND m.problem = a.problem AND m.part = a.part
+WHERE line IS NOT NULL AND m.student IS NULL
+    AND (verdict NOT IN ('right', 'missing') OR NOT INSTR(line, '"mistakes": null'))
+GROUP BY number ORDER BY q.problem, q.part, q.answer, q.hash
+"""
+
+
 def _gather_answers(found: ClassFacts, ledger: Ledger) -> None:
     """Count the mistakes; choose the answers to be looked at, and students who are alike."""
     shared: defaultdict[tuple[str, str], list[tuple[str, Any]]] = defaultdict(list)
-    for line, number, students in list_distinct(ledger):
+    for text, number, names in ledger.db.execute(DISTINCT):
+        line, students = json.loads(text), sorted(json.loads(names or "[]"))
         if (here := found.problems.get(line["problem"])) is None:
             continue
         if not found.anonymous:
@@ -308,7 +299,6 @@ def list_grades(facts: ClassFacts) -> Iterator[list[str | float]]:
 
 
 def write_grades(facts: ClassFacts, path: Path) -> None:
-    """`grades.csv`."""
     with replace_file(path) as file:
         file.write(write_table(list_grades(facts)))
 

@@ -9,7 +9,7 @@ import shutil
 import socket
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from datetime import datetime
@@ -113,24 +113,9 @@ class PendingAnswer(NamedTuple):
     student: str = ""
 
 
-class TakenAnswer(NamedTuple):
-    """A student's answer to a part; `kept` is the share of the points that is not lost."""
-
-    problem: str
-    fingerprint: str
-    part: str
-    answer: Any
-    kept: float = 1.0
-    attempt: int | None = None
-
-
 class JudgedAnswer(NamedTuple):
-    """The judgement of a question: `line` is all that there is to tell, as JSON.
+    """A judgement: `line` is all that there is to tell, as JSON; `seconds` of computing it took."""
 
-    `seconds` of computing were spent on it.
-    """
-
-    number: int
     verdict: str
     score: float
     seconds: float
@@ -188,12 +173,10 @@ class Ledger:
     # -- facts -------------------------------------------------------------------------------
 
     def fact(self, name: str, default: str = "") -> str:
-        """Something that is known of the batch as a whole."""
         row = self.db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return row[0] if row else default
 
     def know(self, name: str, value: str) -> None:
-        """Keep a fact."""
         self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def feedback(self) -> str:
@@ -201,7 +184,6 @@ class Ledger:
         return self.fact("feedback", FULL)
 
     def names(self) -> dict[str, str]:
-        """The student of every other name."""
         return dict(json.loads(self.fact("names", "{}")))
 
     def problems(self) -> dict[str, dict[str, Any]]:
@@ -210,8 +192,7 @@ class Ledger:
         return {id: json.loads(about) for id, about in found}
 
     def order(self) -> list[str]:
-        """The students' names as they were read."""
-        return [name for (name,) in self.db.execute("SELECT name FROM students ORDER BY place")]
+        return self._list("SELECT name FROM students ORDER BY place")
 
     def notices(self) -> list[tuple[str, bool]]:
         """What was said about files, rows and problems, and whether somebody must look at it."""
@@ -240,7 +221,6 @@ class Ledger:
             self.db.execute("DELETE FROM problems")
 
     def add_problem(self, id: str, fingerprint: str, about: Mapping[str, Any]) -> None:
-        """Put a problem after the others."""
         place = self.db.execute("SELECT COALESCE(MAX(place), 0) + 1 FROM problems").fetchone()[0]
         row = (id, place, fingerprint, json.dumps(about))
         sql = "INSERT INTO problems VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
@@ -252,12 +232,10 @@ class Ledger:
         self.db.execute("INSERT OR IGNORE INTO students VALUES (?, ?, ?, ?)", row)
 
     def notice(self, text: str, *, grave: bool = False) -> None:
-        """Keep what was said about a file, a row or a problem."""
         safe = text.encode("utf-8", "replace").decode()
         self.db.execute("INSERT INTO notices (grave, text) VALUES (?, ?)", (int(grave), safe))
 
     def has_answered(self, student: str, problem: str) -> bool:
-        """Whether a student has handed in something for a problem."""
         sql = (
             "SELECT 1 FROM answers JOIN questions ON number = question"
             " WHERE student = ? AND answers.problem = ? AND answer != ? LIMIT 1"
@@ -274,18 +252,17 @@ class Ledger:
             " a.student = b.student AND a.problem = b.problem AND q.answer != :missing)"
             " ORDER BY student"
         )
-        return [name for (name,) in self.db.execute(sql, {"missing": MISSING})]
+        return self._list(sql, missing=MISSING)
 
-    def take(self, student: str, given: Iterable[TakenAnswer]) -> None:
-        """Keep what a student answered, in place of what was there; of an attempt all is kept."""
-        for each in given:
-            packed = pack_answer(each.answer)
-            number = self.number(each.problem, each.fingerprint, each.part, packed)
-            row = (student, each.problem, each.part, number, each.kept)
-            self.db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
-            if each.attempt is not None:
-                tried = (student, each.problem, each.attempt, each.part, number, each.kept)
-                self.db.execute("INSERT OR REPLACE INTO tries VALUES (?, ?, ?, ?, ?, ?)", tried)
+    def take(self, student: str, problem: str, part: str, number: int, kept: float = 1.0) -> None:
+        """Keep which question a student answered, and the share of its points that is not lost."""
+        row = (student, problem, part, number, kept)
+        self.db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+
+    def keep_tries(self, student: str, problem: str, attempt: int) -> None:
+        """Keep what counts of a problem at an attempt, among which the best is chosen later."""
+        sql = "INSERT INTO tries SELECT student, problem, ?, part, question, kept FROM answers"
+        self.db.execute(f"{sql} WHERE student = ? AND problem = ?", (attempt, student, problem))
 
     def choose_best(self) -> None:
         """Let that attempt at a problem count which has most points; of equals the last."""
@@ -310,22 +287,25 @@ class Ledger:
 
     def list_idle_marks(self) -> list[str]:
         """Marks that count nowhere, as nobody is asked that any more."""
-        places = "SELECT student, problem, part FROM {}"
-        sql = f"{places.format('marks')} EXCEPT {places.format('answers')}"
-        return [f"{student}: {problem}.{part}" for student, problem, part in self.db.execute(sql)]
+        sql = "SELECT {0} FROM marks EXCEPT SELECT {0} FROM answers"
+        return self._list(sql.format("student || ': ' || problem || '.' || part"))
 
     def list_high_marks(self) -> list[str]:
-        """Marks of more points than there are now."""
         sql = (
-            "SELECT student, problem, part FROM marks JOIN problems ON problems.id = problem,"
+            "SELECT student || ': ' || problem || '.' || part FROM marks"
+            " JOIN problems ON problems.id = problem,"
             " JSON_EACH(about, '$.parts') WHERE part = JSON_EXTRACT(value, '$.name')"
             " AND points > JSON_EXTRACT(value, '$.points')"
         )
-        return [f"{student}: {problem}.{part}" for student, problem, part in self.db.execute(sql)]
+        return self._list(sql)
 
-    def number(self, problem: str, fingerprint: str, part: str, answer: str) -> int:
-        """The number of a question, which may be new, by the answer as `packed`."""
-        row = (hash_question(fingerprint, part, answer), problem, part, answer, fingerprint)
+    def _list(self, sql: str, **given: str) -> list[str]:
+        return [name for (name,) in self.db.execute(sql, given)]
+
+    def number(self, problem: str, fingerprint: str, part: str, answer: Any) -> int:
+        """The number of a question, which may be new."""
+        packed = pack_answer(answer)
+        row = (hash_question(fingerprint, part, packed), problem, part, packed, fingerprint)
         sql = "INSERT OR IGNORE INTO questions (hash, problem, part, answer, fingerprint)"
         self.db.execute(f"{sql} VALUES (?, ?, ?, ?, ?)", row)
         found = self.db.execute("SELECT number FROM questions WHERE hash = ?", row[:1])
@@ -357,10 +337,10 @@ class Ledger:
         )
         return [PendingAnswer(*row) for row in self.db.execute(sql, (fingerprint, after, most))]
 
-    def settle(self, judged: Sequence[JudgedAnswer]) -> None:
-        """Keep judgements where there are none."""
+    def settle(self, judged: Sequence[tuple[int, JudgedAnswer]]) -> None:
+        """Keep judgements of questions, by their numbers, where there are none."""
         sql = "UPDATE questions SET verdict = ?, score = ?, line = ?, calls = calls + 1"
-        rows = ((each.verdict, each.score, each.line, each.number) for each in judged)
+        rows = ((each.verdict, each.score, each.line, number) for number, each in judged)
         self.db.executemany(f"{sql} WHERE number = ? AND line IS NULL", rows)
         self.wrote(len(judged))
 
@@ -371,7 +351,6 @@ class Ledger:
             self.save()
 
     def save(self) -> None:
-        """Commit what was judged."""
         self.db.commit()
         self.unsaved, self.saved = 0, time.monotonic()
 
@@ -380,7 +359,6 @@ FULL_DISK = "the disk is full"
 
 
 def describe_trouble(error: Exception, path: Path | None) -> str:
-    """What is said of a file that cannot be written."""
     full = getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT) or "full" in str(error)
     with suppress(OSError):
         full = full or (path is not None and shutil.disk_usage(path.parent).free < ROOM)
@@ -438,7 +416,6 @@ def pack_answer(answer: Any) -> str:
 
 
 def unpack_answer(text: str) -> Any:
-    """The answer that was packed."""
     return _untag(json.loads(text))
 
 

@@ -280,7 +280,6 @@ class _Process:
         return WorkerLost(f"its process ended with {code}", done, inside, 0.0)
 
     def end(self) -> None:
-        """End it, whatever it does."""
         if not self.ended:
             self.ended = True
             self.child.kill()
@@ -538,7 +537,6 @@ class Cluster:
         return FAR_AHEAD * max(1, threads)
 
     def submit(self, task: Callable[..., Any], *given: Any, turn: Hashable = None) -> "Future[Any]":
-        """Send it to whoever is free."""
         future: Future[Any] = self.executor.submit(_do_within, task, *given)
         return future
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gradcheck.documents.table import read_table
-from gradcheck.errors import Complaint, TextError
+from gradcheck.errors import Complaint, GradcheckError, TextError
 from gradcheck.problem.draw import fold_name, list_spellings
 
 LONGEST = 200  # characters of a student's name: e-mail addresses, the longest in use, fit
@@ -21,7 +21,7 @@ POINTS = re.compile(r".*(?:\(\d+\)|\b(?:scores?|grades?|points|total)\b.*)")
 NOBODY = "points possible"  # the line below the headers of Canvas's gradebook
 
 
-class NoName(ValueError):
+class NoName(GradcheckError):
     """A student's name that cannot be used; the message says why."""
 
 

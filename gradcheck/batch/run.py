@@ -153,11 +153,11 @@ class _Dealer:
         self.again: deque[_Chunk] = deque()
         self.died: set[int] = set()  # answers that have killed a worker
         self.spent: defaultdict[str, float] = defaultdict(float)
-        self.left: list[JudgedAnswer] = []
+        self.left: list[tuple[int, JudgedAnswer]] = []
         self.verdicts: Counter[str] = Counter()
 
-    def judge(self) -> Iterator[list[JudgedAnswer]]:
-        """All answers, in the order in which they come back; empty lists between."""
+    def judge(self) -> Iterator[list[tuple[int, JudgedAnswer]]]:
+        """All answers by number, in the order in which they come back; empty lists between."""
         while True:
             while len(self.flying) < (room := self.executor.room) and (chunk := self._next(room)):
                 future = self.executor.submit(judge_chunk, *chunk, turn=chunk[0])
@@ -197,7 +197,7 @@ class _Dealer:
         error = CancelledError() if future.cancelled() else future.exception()
         rows = getattr(error, "done", ()) if error else future.result()
         for answer, row in zip(answers, rows, strict=False):
-            self._keep(answer, JudgedAnswer(answer.number, *row))
+            self._keep(answer, JudgedAnswer(*row))
         rest = answers[len(rows) :]
         if not error or not rest:
             return
@@ -220,10 +220,10 @@ class _Dealer:
         """Leave answers to a person, after so many seconds of computing each."""
         for each in answers:
             found = leave_answer(find_problem(asking), each.part, each.answer, why)
-            self._keep(each, found._replace(number=each.number, seconds=seconds))
+            self._keep(each, found._replace(seconds=seconds))
 
     def _keep(self, answer: PendingAnswer, judged: JudgedAnswer) -> None:
-        self.left.append(judged)
+        self.left.append((answer.number, judged))
         self.verdicts[judged.verdict] += answer.students
         if answer.students == 1:
             self.spent[answer.student] += judged.seconds

@@ -94,21 +94,20 @@ class File:
         """`ada` of `week-1/ada.yaml`: the student, where nothing else names one."""
         return PurePosixPath(self.path).stem
 
-    def read(self, limit: int) -> bytes:
-        """At most one byte more than the limit, so that too much is seen.
-
-        In pieces: room for the limit is not made for every small file.
-        """
+    def read(self, most: int, cure: str) -> bytes:
+        """All of it, in pieces: room for the most is not made for every small file."""
         content = bytearray()
         with self.open() as stream:
-            while len(content) <= limit and (piece := stream.read(min(PIECE, limit + 1))):
+            while piece := stream.read(PIECE):
                 content += piece
-        return bytes(content[: limit + 1])
+                if len(content) > most:
+                    raise GradcheckError(f"more than {most:,} bytes{cure}")
+        return bytes(content)
 
 
 @dataclass(frozen=True)
 class Submission:
-    """One student's answers: problem id -> part -> what was typed; `called` is a name for people.
+    """One student's answers, by `problem` or `problem.part`; `called` is a name for people.
 
     `table` is the file that it is a row of, where it is one: a later row of it replaces an earlier
     one, in all that its columns have `asked`. `at` is when it was handed in, where that is known,
@@ -116,7 +115,7 @@ class Submission:
     """
 
     student: str
-    answers: Mapping[str, Mapping[str, Any]]
+    answers: Mapping[str, Any]
     file: str = ""
     called: str = ""
     table: str = ""
@@ -145,7 +144,6 @@ class Mapped:
         return None if self.tells_when(header) else header
 
     def tells_when(self, header: str) -> bool:
-        """Whether a column says when an answer was given."""
         return header == self.time if self.time else header.lower() in TIMES
 
 
@@ -197,40 +195,24 @@ def _read_file(
                 student = roster.owner(told.get("called", ""), whole=True) or student
         elif (student := owner) is None:
             raise GradcheckError("the name does not fit --names, so nobody is graded by it")
-    if file.ending not in DOCUMENTS:
-        cells = _read_cells(file, asked)
-        times = Counter(name for name, _ in cells)
-        if twice := [f"`{name}`" for name, count in times.items() if count > 1]:
-            words = f"answered several times, of which the last counts: {list_names(twice)}"
-            yield Notice(f"{file.name}: {words}", grave=False)
-        inside, given = None, {name: {"": text} for name, text in cells}
-    else:
-        inside, given = _read_document(file, asked)
+    inside, given = (_read_document if file.ending in DOCUMENTS else _read_cells)(file, asked)
+    if len(given) > MOST:
+        raise GradcheckError(f"more than {MOST} answers - split the file")
+    times = Counter(name for name, _ in given)
+    if twice := [f"`{name}`" for name, count in times.items() if count > 1]:
+        words = f"answered several times, of which the last counts: {list_names(twice)}"
+        yield Notice(f"{file.name}: {words}", grave=False)
     named = next(n for n in (student, inside, owner, file.stem) if n is not None)
     called, late = told.get("called", ""), bool(told.get("late"))
-    yield _make_submission(named, given, file.name, called=called, late=late)
+    yield Submission(normalize_name(named), dict(given), file.name, called, late=late)
 
 
-def _make_submission(student: str, answers: Mapping[str, Any], place: str, **more: Any) -> Read:
-    """A submission with its student's name as it is kept, or why that is none."""
-    try:
-        return Submission(normalize_name(student), answers, place, **more)
-    except NoName as error:
-        return Notice(f"{place}: {error}")
+Given = list[tuple[str, Any]]  # a problem (and part), and what was answered
 
 
-def _read_content(file: File, most: int, cure: str) -> bytes:
-    content = file.read(most)
-    if len(content) > most:
-        raise GradcheckError(f"more than {most:,} bytes{cure}")
-    return content
-
-
-def _read_document(
-    file: File, asked: Collection[str]
-) -> tuple[str | None, dict[str, dict[str, Any]]]:
+def _read_document(file: File, asked: Collection[str]) -> tuple[str | None, Given]:
     """Whom a YAML or JSON file names, if anybody, and what it answers."""
-    content = _read_content(file, BYTES, " are no answers - split the file")
+    content = file.read(BYTES, " are no answers - split the file")
     value: Any = read_yaml(content, file.name).value
     if isinstance(value, dict) and "answers" not in value and not value.keys().isdisjoint(asked):
         named = {"student": value.pop("student")} if "student" in value else {}
@@ -241,14 +223,15 @@ def _read_document(
     student = value.get("student", "")
     if student is None or isinstance(student, dict | list):
         raise GradcheckError("`student:` holds no name - write one, as text")
-    answers = {  # of no part: the only one, found later
-        problem: given if isinstance(given, dict) else {"": given}
-        for problem, given in value["answers"].items()
-    }
-    if sum(map(len, answers.values())) > MOST:
-        raise GradcheckError(f"more than {MOST} answers - split the file")
     written = student.written if isinstance(student, WrittenFloat) else str(student)
-    return written if "student" in value else None, answers
+    given = [each for named in value["answers"].items() for each in _name_parts(*named)]
+    return written if "student" in value else None, given
+
+
+def _name_parts(problem: str, answer: Any) -> Given:
+    if not isinstance(answer, dict):
+        return [(problem, answer)]
+    return [(f"{problem}.{part}", each) for part, each in answer.items()]
 
 
 class _Typed(HTMLParser):
@@ -290,27 +273,23 @@ def _read_typed(text: str, asked: Collection[str]) -> Iterator[tuple[str, Any]]:
             lines.append(said)
             deep = deep + said.count("{") - said.count("}") if lines[0][0] == "{" else 0
     for name, lines in found[1:]:
-        said = "\n".join(lines)
+        answer: Any = "\n".join(lines)
         with suppress(GradcheckError):
-            if said.startswith("{") and isinstance(parts := read_yaml(said).value, dict):
-                yield from ((f"{name}.{part}", answer) for part, answer in parts.items())
-                continue
-        if said:
-            yield name, said
+            if answer.startswith("{") and isinstance(parts := read_yaml(answer).value, dict):
+                answer = parts
+        yield from _name_parts(name, answer) if answer != "" else ()
 
 
-def _read_cells(file: File, asked: Collection[str]) -> list[tuple[str, Any]]:
-    """What a notebook or a typed page answers: a problem (and part), and what; None if empty."""
-    text = decode(_read_content(file, CELL_BYTES, " - leave outputs and pictures out"), file.name)
+def _read_cells(file: File, asked: Collection[str]) -> tuple[None, Given]:
+    """What a notebook or a typed page answers; None for what is empty."""
+    text = decode(file.read(CELL_BYTES, " - leave outputs and pictures out"), file.name)
     if file.ending == ".ipynb":
         found, cure = _read_tagged(text), "an answer's cell begins `#| gradcheck: PROBLEM`"
     else:
         found, cure = _read_typed(text, asked), "write a line `PROBLEM: answer` for each"
     if not (cells := list(found)):
         raise GradcheckError(f"no answers were found here - {cure}")
-    if len(cells) > MOST:
-        raise GradcheckError(f"more than {MOST} answers - split the file")
-    return cells
+    return None, cells
 
 
 def _read_tagged(text: str) -> Iterator[tuple[str, str | None]]:
@@ -355,7 +334,7 @@ def read_mapping(path: Path) -> Mapped:
 
 def _read_rows(file: File, mapping: Mapped) -> Iterator[Read]:
     """A submission a row, as it is read; a column that says nothing is said once."""
-    content = _read_content(file, TABLE, " - split the file")
+    content = file.read(TABLE, " - split the file")
     table = read_table(content, file.name)
     if table.encoding == WINDOWS:
         words = "not UTF-8, so it is read as Windows-1252, as Excel saves it: look at an accent"
@@ -381,11 +360,14 @@ def _read_rows(file: File, mapping: Mapped) -> Iterator[Read]:
             yield Notice(f"{place}: {words} - {cure}")
         elif any(cell.strip() for cell in row):
             cells = dict(enumerate(DISARMED.sub("", cell.strip()) for cell in row))
-            given = {target: {"": cells[k]} for k, target in targets.items() if cells.get(k)}
-            name = cells.get(headers.index(mapping.student), "")
-            at, or_at = read_times(cells.get(when, ""), day_first)
-            known = {"table": file.name, "asked": asked, "at": at, "or_at": or_at}
-            yield _make_submission(name, given, place, **known)
+            given = {target: cells[k] for k, target in targets.items() if cells.get(k)}
+            times = read_times(cells.get(when, ""), day_first)
+            try:
+                name = normalize_name(cells.get(headers.index(mapping.student), ""))
+            except NoName as error:
+                yield Notice(f"{place}: {error}")
+            else:
+                yield Submission(name, given, place, "", file.name, asked, *times)
 
 
 def _read_columns(file: File, headers: list[str], mapping: Mapped) -> dict[int, str]:

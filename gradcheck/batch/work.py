@@ -83,10 +83,8 @@ def prepare_here(asking: Asking) -> str:
     return ""
 
 
-def judge_chunk(
-    asking: Asking, answers: Sequence[PendingAnswer]
-) -> Iterator[tuple[str, float, float, str]]:
-    """Judge answers to one problem within the limits of a worker; what `JudgedAnswer` has."""
+def judge_chunk(asking: Asking, answers: Sequence[PendingAnswer]) -> Iterator[JudgedAnswer]:
+    """Judge answers to one problem within the limits of a worker."""
     known = ready(asking)
     source = known.problem.program.source
     for _, name, answer, *_ in answers:
@@ -101,11 +99,10 @@ def judge_chunk(
             except Exception as error:  # noqa: BLE001 - one answer never stops a batch
                 why = f"{OURS}: {type(error).__name__}: {error}"
                 found = leave_answer(known.problem, name, answer, why)
-        yield found.verdict, found.score, process_time() - begun, found.line
+        yield found._replace(seconds=process_time() - begun)
 
 
 def leave_answer(problem: Problem, name: str, answer: str, why: str) -> JudgedAnswer:
-    """An answer that is left to a person."""
     part = problem.part(name)
     worth = problem.points * part.weight if part else 0.0
     typed = take_alone(unpack_answer(answer))
@@ -117,7 +114,7 @@ def pack(judgement: Judgement, source: str) -> JudgedAnswer:
     """A judgement for the ledger: its line as ASCII, without the student, as others gave it too."""
     said = make_line(judgement, source)
     del said["student"]
-    return JudgedAnswer(0, judgement.verdict, judgement.score, 0.0, DUMP(said))
+    return JudgedAnswer(judgement.verdict, judgement.score, 0.0, DUMP(said))
 
 
 @lru_cache(maxsize=1_000)  # a course has a few dozen sets

@@ -88,7 +88,7 @@ class Book:
     def find_judged(self, problem: Problem, part: Part, answer: Any) -> JudgedAnswer | None:
         """The judgement of an answer that somebody has given before."""
         hash = hash_question(fingerprint(problem), part.name, pack_answer(answer))
-        sql = "SELECT number, verdict, score, 0.0, line FROM questions WHERE hash = ?"
+        sql = "SELECT verdict, score, 0.0, line FROM questions WHERE hash = ?"
         row = self._row(f"{sql} AND line NOT NULL", hash)
         return JudgedAnswer(*row) if row else None
 
@@ -106,8 +106,7 @@ class Book:
             )
             place = student, problem.id, part.name
             if judged.verdict == "right" or self._row(standing, *place) != ("right",):
-                sql = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, 1)"
-                self.ledger.db.execute(sql, (*place, number))
+                self.ledger.take(*place, number)
             last = "SELECT question FROM attempts WHERE student = ? ORDER BY number DESC LIMIT 1"
             if self._row(last, student) != (number,):  # a hint is no new attempt
                 now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -145,13 +144,11 @@ class Book:
         """Put a student into the ledger to whom everything is missing; once."""
         if not self._row("SELECT 1 FROM students WHERE name = ?", student):
             self.ledger.add_student(student, "", "")
-            rows = ((student, *row) for row in self.missing)
-            sql = "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, 1)"
-            self.ledger.db.executemany(sql, rows)
+            for row in self.missing:
+                self.ledger.take(student, *row)
 
     def _settle(self, problem: Problem, part: Part, answer: Any, judged: JudgedAnswer) -> int:
         """Put a judgement where no other is; the number of the question."""
-        packed = pack_answer(answer)
-        number = self.ledger.number(problem.id, fingerprint(problem), part.name, packed)
-        self.ledger.settle([judged._replace(number=number)])
+        number = self.ledger.number(problem.id, fingerprint(problem), part.name, answer)
+        self.ledger.settle([(number, judged)])
         return number

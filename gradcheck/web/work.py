@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from starlette.exceptions import HTTPException
 
 from gradcheck.batch.collect import describe_problem
-from gradcheck.batch.ledger import PendingAnswer
+from gradcheck.batch.ledger import JudgedAnswer, PendingAnswer
 from gradcheck.batch.pool import LOOK, Limits, Nursery, Pool, WorkerLost, work_on_item
 from gradcheck.batch.work import Asking, find_problem, judge_chunk, prepare_here, ready
 from gradcheck.errors import GradcheckError, TextError
@@ -212,8 +212,8 @@ def compose(mistake: str, seed: int) -> Said:
     return {"text": found.text.decode(), "id": found.problems[0].id} if found else {"text": ""}
 
 
-def judge(asking: Asking, part: str, answer: str) -> tuple[str, float, float, str]:
-    """The judgement of an answer, as `packed`: what `JudgedAnswer` has."""
+def judge(asking: Asking, part: str, answer: str) -> JudgedAnswer:
+    """The judgement of an answer, as `packed`."""
     return next(judge_chunk(asking, [PendingAnswer(0, part, answer)]))
 
 

@@ -69,7 +69,7 @@ def test_documents(tmp_path):
     found = read(made(tmp_path, files), tmp_path / "nobody.yaml", asked=("line", "two"))
     ada, _, ed = (each for each in found if isinstance(each, Submission))
     assert students(found) == ["ada", "17", "ed"]
-    assert ada.answers == ed.answers == {"line": {"": "6x"}, "two": {"x": "2x y", "y": "x^2"}}
+    assert ada.answers == ed.answers == {"line": "6x", "two.x": "2x y", "two.y": "x^2"}
     lost = {Path(each.why.partition(":")[0]).name: each.why for each in found if is_refused(each)}
     assert [*lost] == ["cy.yaml", "di.yaml", "notes.yaml", "nobody.yaml"]
     assert "no answers were found here" in lost["notes.yaml"]
@@ -86,7 +86,7 @@ def test_encodings(tmp_path, name, encoding):
         "ada.ipynb": json.dumps(notebook, ensure_ascii=False),
     }[name]
     found = only(read(made(tmp_path, {name: text.encode(encoding)}) / name))
-    assert (found.student, found.answers) == ("ada", {"line": {"": "√(x)·π"}})
+    assert (found.student, found.answers) == ("ada", {"line": "√(x)·π"})
 
 
 @pytest.mark.parametrize("name", ["ada.yaml", "ada.ipynb"])
@@ -105,7 +105,7 @@ def test_a_table_of_windows_is_read_and_said(tmp_path):
     notice, found = read(made(tmp_path, {"a.csv": rows.encode("cp1252")}))
     assert not is_refused(notice)
     assert "read as Windows-1252" in notice.why
-    assert (found.student, found.answers) == ("André", {"line": {"": "6·x – 2²"}})
+    assert (found.student, found.answers) == ("André", {"line": "6·x – 2²"})
 
 
 def workbook(rows):
@@ -128,10 +128,10 @@ def test_workbooks(tmp_path, name):
     mapping = batch.Mapped("student", {"Time": "time", "line": "line", "two.x": "two.x"})
     ada, number = read_submissions([made(tmp_path, {name: content})], mapping=mapping)
     assert ada.answers == {
-        "time": {"": "2026-03-12 10:03:54"}, "line": {"": "6x"}, "two.x": {"": "0.25"}
+        "time": "2026-03-12 10:03:54", "line": "6x", "two.x": "0.25"
     }  # fmt: skip
     assert ada.at == when
-    assert (number.student, number.answers["line"], number.file[-2:]) == ("4711", {"": "12"}, ":3")
+    assert (number.student, number.answers["line"], number.file[-2:]) == ("4711", "12", ":3")
     assert "two.x" not in number.answers
     assert read_roster(tmp_path / name).called == {"ada": "", "4711": ""}
 
@@ -156,7 +156,7 @@ def test_workbooks(tmp_path, name):
 def test_csv(tmp_path, rows, due):
     found = read(made(tmp_path, {"a.csv": rows}))
     rows = (each for each in found if isinstance(each, Submission))
-    assert {each.student: {k: v[""] for k, v in each.answers.items()} for each in rows} == due
+    assert {each.student: each.answers for each in rows} == due
     assert ("2 columns are called `line`" in getattr(found[0], "why", "")) == ("di" in due)
 
 
@@ -171,7 +171,7 @@ def test_a_mapping_renames_headers(tmp_path):
     assert "no column `Q9`" in missing
     assert students(found) == ["ada@x.org", "bob@x.org"]
     (ada,) = (each for each in found if getattr(each, "student", "") == "ada@x.org")
-    assert ada.answers == {"two.x": {"": "2x y"}}
+    assert ada.answers == {"two.x": "2x y"}
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_mapping_may_name_the_student_alone(tmp_path):
     form = "Timestamp,Email Address,two.x\nnow,ada@x.org,2x y\n"
     made(tmp_path, {"mapping.yml": "student: Email Address\n", "form.csv": form})
     ada = only(read(tmp_path / "form.csv", mapping=batch.read_mapping(tmp_path / "mapping.yml")))
-    assert (ada.student, ada.answers["two.x"]) == ("ada@x.org", {"": "2x y"})
+    assert (ada.student, ada.answers["two.x"]) == ("ada@x.org", "2x y")
     said = only(read(tmp_path / "form.csv"))
     assert is_refused(said)
     assert "form.csv:1: a column `student` was expected, `Timestamp`, `Email" in said.why
@@ -217,14 +217,14 @@ def test_notebooks(tmp_path):
     made(tmp_path, files | {"bob.ipynb": "{", "cy.ipynb": "[" * 10**5})
     ada, bob, cy, notice, di, ed = read(tmp_path)
     assert ada.answers == {
-        "two.x": {"": "2x y"},
-        "line": {"": "[[1, 2],\n [3, 4]]"},
-        "empty": {"": None},
-        "three": {"": "1"},
-        "four.x is a leaf": {"": "2\ufffd"},
+        "two.x": "2x y",
+        "line": "[[1, 2],\n [3, 4]]",
+        "empty": None,
+        "three": "1",
+        "four.x is a leaf": "2\ufffd",
     }
     assert notice.why.endswith("of which the last counts: `a`, `b`")
-    assert di.answers == {"a": {"": "1x"}, "b": {"": "3x"}}
+    assert di.answers == {"a": "1x", "b": "3x"}
     bad = "not readable as a notebook"
     for each, said in ((bob, bad), (cy, bad), (ed, "more than 1000 answers")):
         assert is_refused(each)
@@ -249,7 +249,7 @@ def test_names_of_downloads(tmp_path, names, path, student, called):
 def test_what_is_typed_into_a_platform(tmp_path, path, page):
     made(tmp_path, {path: page, "other.html": page})
     found, other = read(tmp_path, names=read_names(r"_(?P<student>\d+)_"), asked=["line", "two"])
-    said = {name: given[""].replace("{6}x", "6x") for name, given in found.answers.items()}
+    said = {name: given.replace("{6}x", "6x") for name, given in found.answers.items()}
     assert said == {"line": "6x^(2)", "two.x": "2xy", "two.y": "x²"}
     assert "not read" in other.why
 

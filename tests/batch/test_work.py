@@ -339,7 +339,7 @@ def test_an_executor_may_be_faster_than_we_look(monkeypatch):
     ledger = Ledger(None)
     batch = Batch(ledger, Prompt())
     batch.prepare([load_text(SET.encode())])
-    answers = [Submission(f"s{k}", {"line": {"": f"{k}x"}}) for k in range(7)]
+    answers = [Submission(f"s{k}", {"line": f"{k}x"}) for k in range(7)]
     batch.collect(answers, Roster(), Rules())
     assert list(batch.judge())[-1].verdicts["wrong"] == 6
     assert not ledger.queue()
