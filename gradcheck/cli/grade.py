@@ -356,9 +356,7 @@ graded = click.argument("directory", type=click.Path(exists=True, file_okay=Fals
 @click.option("--points", "export", type=EXISTING, metavar="FILE", help="A platform's own export.")
 @click.option("--column", default="", metavar="NAME", help="The export's column for the points.")
 @click.option("--comments", is_flag=True, help="Fill the export's empty feedback cells too.")
-def report(  # noqa: PLR0917 - click gives them by name
-    directory: Path, form: str, out: Path | None, export: Path | None, column: str, comments: bool
-) -> None:
+def report(directory: Path, form: str, out: Path | None, export: Path | None, **said: Any) -> None:
     """Render a graded batch again, from its ledger alone.
 
     With --points, the gradebook that Canvas or Moodle exported comes back with the points in it and
@@ -376,7 +374,7 @@ def report(  # noqa: PLR0917 - click gives them by name
         if export is None:
             write(ledger, out)
         else:
-            _fill_in(ledger, form, out, export, column, comments)
+            _fill_in(ledger, form, out, export, **said)
         if ledger.fact("complete") != "yes":
             click.echo("the batch was stopped before its end: `gradcheck grade` goes on", err=True)
     click.echo(str(out / "index.html" if form == "html" else out))
@@ -401,46 +399,38 @@ def _find_ledger(directory: Path) -> Path:
 @click.option("--points", type=click.FloatRange(0), metavar="N", help="What is given.")
 @click.option("--note", default="", metavar="TEXT", help="Why: the student is told.")
 @click.option("--undo", is_flag=True, help="Let the judgement count again.")
-def mark(  # noqa: PLR0917 - click gives them by name
-    directory: Path,
-    student: str,
-    problem: str,
-    part: str,
-    points: float | None,
-    note: str,
-    undo: bool,
-) -> None:
+def mark(directory: Path, **said: Any) -> None:
     """Give points by hand: they count whatever is graded again, and are shown with their note.
 
     Exit code 0: marked, 2: it cannot be.
     """
+    asked, points = SimpleNamespace(**said), said["points"]
     _find_ledger(directory)
-    if undo == (points is not None):
+    if asked.undo == (points is not None):
         raise GradcheckError("say either --points N or --undo")
     with _explain_ending(directory), _open_ledger(directory) as ledger:
-        who = _find_student(ledger, student)
-        named, possible = _find_part(ledger, problem, part)
-        place = f"{who}: {problem}.{named}"
-        words = f"{place}: the judgement counts again"
+        who = _find_student(ledger, asked.student)
+        part, possible = _find_part(ledger, asked.problem, asked.part)
+        place, words = f"{who}: {asked.problem}.{part}", "the judgement counts again"
         if points is None:
-            if not ledger.take_mark_back(who, problem, named):
+            if not ledger.take_mark_back(who, asked.problem, part):
                 raise GradcheckError(f"{place} has no mark by hand")
+        elif not points <= possible:
+            raise GradcheckError(f"{place} is worth {possible:g} points, not {points:g}")
         else:
-            if not points <= possible:
-                raise GradcheckError(f"{place} is worth {possible:g} points, not {points:g}")
-            ledger.set_mark(who, problem, named, points, note)
-            words = f"{place}: {points:g} of {possible:g}"
+            ledger.set_mark(who, asked.problem, part, points, asked.note)
+            words = f"{points:g} of {possible:g}"
         ledger.save()
         write_results(ledger, directory)
-    click.echo(words)
+    click.echo(f"{place}: {words}")
 
 
 def _find_student(ledger: Ledger, name: str) -> str:
     known = {**ledger.names(), **{student: student for student in ledger.order()}}
-    found = next((known[each] for each in list_spellings(name) if each in known), None)
-    if found is None:
-        raise GradcheckError(f"no student of the batch goes by `{name}`")
-    return found
+    for each in list_spellings(name):
+        if each in known:
+            return known[each]
+    raise GradcheckError(f"no student of the batch goes by `{name}`")
 
 
 def _find_part(ledger: Ledger, problem: str, part: str) -> tuple[str, float]:

@@ -60,7 +60,7 @@ def serve(paths: tuple[Path, ...], host: str, port: int, **said: Any) -> None:
     if asked.course and not directory:
         raise click.UsageError("--course needs -o DIR: the codes are kept there, with the attempts")
     from gradcheck.batch.work import Course  # noqa: PLC0415
-    from gradcheck.web.practice import Practice, Settings  # noqa: PLC0415
+    from gradcheck.web.practice import Practice  # noqa: PLC0415
     from gradcheck.web.work import Queue  # noqa: PLC0415
 
     course = Course.of(read)
@@ -78,8 +78,8 @@ def serve(paths: tuple[Path, ...], host: str, port: int, **said: Any) -> None:
         address = f"http://{shown}:{listening.getsockname()[1]}/"
         click.echo(f"{address}  {pluralize(len(course.problems), 'problem')}; {kept}")
         queue = Queue(course.askings, processes=asked.workers)
-        settings = Settings(directory, asked.feedback, asked.secure, asked.hosts, roster)
-        _run(Practice(course, queue, settings), listening)
+        how = directory, asked.feedback, asked.secure, asked.hosts, roster
+        _run(Practice(course, queue, *how), listening)
 
 
 def _check_machine() -> None:

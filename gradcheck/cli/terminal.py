@@ -29,7 +29,6 @@ class SetPath(click.Path):
     """A path; where there is nothing of that name, the shipped set that is called so."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Give the path; raises click's complaint where nothing is meant."""
         if not Path(value).exists() and str(value) != str(STDIN):
             from gradcheck.problem.load import find_set, list_sets  # noqa: PLC0415
 
@@ -45,7 +44,6 @@ named = click.argument("paths", nargs=-1, required=True, type=PATH)
 
 
 def is_script(path: Path) -> bool:
-    """Whether a path names a program of the user's own, which `solve` runs."""
     return path.suffix in (".py", ".ipynb") and not path.is_dir()
 
 

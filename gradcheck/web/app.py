@@ -48,7 +48,7 @@ async def check(request: Request) -> Response:
     if problem is None or part is None:
         raise HTTPException(404, "there is no such problem, or no such part: name both")
     line = await practice.judge(sender, problem, part, asked.answer)
-    return JSONResponse(restrict(line, practice.settings.feedback))
+    return JSONResponse(restrict(line, practice.feedback))
 
 
 async def understand(request: Request) -> Response:
@@ -108,7 +108,6 @@ ROUTES = (
 
 
 def make_application(practice: Practice) -> Starlette:
-    """The pages and the JSON of a course."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -116,19 +115,17 @@ def make_application(practice: Practice) -> Starlette:
         yield
         await practice.close()
 
-    settings = practice.settings
     app = Starlette(
         routes=ROUTES,
         middleware=[
-            Middleware(Guard, broken=_explain_fault, hosts=settings.hosts),
+            Middleware(Guard, broken=_explain_fault, hosts=practice.hosts),
             Middleware(
                 SessionMiddleware,
                 # names that somebody only said are nobody's once there are codes
-                secret_key=read_secret(settings.directory)
-                + ("" if settings.roster is None else "+"),
+                secret_key=read_secret(practice.directory) + ("+" if practice.roster else ""),
                 session_cookie=COOKIE,
                 max_age=TERM,
-                https_only=settings.secure,
+                https_only=practice.secure,
             ),
         ],
         lifespan=lifespan,

@@ -228,7 +228,6 @@ def plot(part: str, curves: Mapping[str, Any], yours: Curve | None) -> dict[str,
 
 
 def place_ticks(low: float, high: float) -> list[float]:
-    """A few round numbers between two."""
     step = 10.0 ** math.floor(math.log10((high - low) / TICKS))
     step *= next(m for m in (1, 2, 5, 10) if (high - low) / (step * m) <= TICKS)
     first, last = math.ceil(low / step), math.floor(high / step)

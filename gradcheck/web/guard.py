@@ -19,12 +19,13 @@ from urllib.parse import urlsplit
 import h11
 import numpy as np
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from gradcheck.batch.roster import NoName, Roster, normalize_name
+from gradcheck.batch.roster import Roster
 from gradcheck.report.gradebooks import write_table
 from gradcheck.web.work import Sender
 
@@ -54,10 +55,6 @@ HEADERS = {
 Broken = Callable[[Request, Exception], Response]
 
 
-class _TooLarge(Exception):
-    """A body beyond the limit."""
-
-
 class Patient(H11Protocol):
     """HTTP, for whoever sends headers within some seconds."""
 
@@ -72,20 +69,12 @@ class Patient(H11Protocol):
         if self.due is None and self.conn.their_state is h11.IDLE:
             self._wait()
         super().data_received(data)
-        if self.conn.their_state is not h11.IDLE:
-            self._stop()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop()
-        super().connection_lost(exc)
+        if self.due is not None and self.conn.their_state is not h11.IDLE:
+            self.due.cancel()
+            self.due = None
 
     def _wait(self) -> None:
         self.due = self.loop.call_later(HEAD_SECONDS, self.transport.close)
-
-    def _stop(self) -> None:
-        if self.due is not None:
-            self.due.cancel()
-            self.due = None
 
 
 class Guard:
@@ -139,8 +128,8 @@ class Guard:
 
     def _reply(self, scope: Scope, error: BaseException) -> Response:
         match error:
-            case _TooLarge():
-                return PlainTextResponse(f"at most {BODY // 1024} kB can be sent", 413)
+            case HTTPException():
+                return PlainTextResponse(error.detail, error.status_code)
             case TimeoutError():
                 words = f"what is sent must come within {BODY_SECONDS:g} seconds"
                 return PlainTextResponse(words, 408)
@@ -178,7 +167,7 @@ async def _read(scope: Scope, receive: Receive) -> Receive:
             read.append(await receive())
             size += len(read[-1].get("body", b""))
             if size > BODY:
-                raise _TooLarge
+                raise HTTPException(413, f"at most {BODY // 1024} kB can be sent")
 
     async def replay() -> Message:
         return read.pop(0) if read else await receive()
@@ -202,7 +191,7 @@ def practice_of(request: Request) -> "Practice":
 def find_sender(request: Request) -> Sender:
     """Who asks from which address: the name in the cookie, or none; of a roster a student of it."""
     name = request.scope.get("session", {}).get("name", "")
-    roster = practice_of(request).settings.roster
+    roster = practice_of(request).roster
     known = roster is None or name in roster.called
     return Sender(request.client.host if request.client else "", name if known else "")
 
@@ -246,26 +235,15 @@ def _make_code(key: bytes, student: str) -> str:
     return base64.b32encode(found[:CODE]).decode()
 
 
-def admit(roster: Roster | None, name: str, code: str) -> str:
-    """The student of a name; NoName where there is none, or the code is another's.
-
-    Without a roster anybody is who they say.
-    """
-    student = normalize_name(name)
-    if roster is None:
-        return student
-    student = roster.student(student)
+def has_code(roster: Roster, student: str, code: str) -> bool:
     known = roster.codes.get(student, "").upper()
-    if not known or not hmac.compare_digest(known.encode(), code.strip().upper().encode()):
-        raise NoName("this name and this code do not belong together: ask for your code again")
-    return student
+    return bool(known) and hmac.compare_digest(known.encode(), code.strip().upper().encode())
 
 
 CELLS = 48  # entries of the largest grid
 
 
 def name_cell(index: Sequence[int]) -> str:
-    """The name of a grid's field."""
     return "-".join(["cell", *map(str, index)])
 
 

@@ -19,7 +19,7 @@ from gradcheck.report.judgements import LEVELS, format_mistake, restrict
 from gradcheck.report.pages import load_templates
 from gradcheck.web import work
 from gradcheck.web.drawing import plot
-from gradcheck.web.guard import admit, find_sender, has_grid, name_cell, practice_of, read_answer
+from gradcheck.web.guard import find_sender, has_code, has_grid, name_cell, practice_of, read_answer
 from gradcheck.web.practice import Practice, find_made, name_like, name_next
 
 GUESS = 1.0  # seconds that a wrong code takes: none is to be guessed
@@ -48,7 +48,7 @@ def make_environment() -> Environment:
 
 
 def render_page(request: Request, name: str, status: int = 200, **more: Any) -> HTMLResponse:
-    course = practice_of(request).settings.roster is not None
+    course = practice_of(request).roster is not None
     student, path = find_sender(request).name, request.url.path
     known = {"student": student, "path": path, "course": course, **more}
     text = make_environment().get_template(name).render(known)
@@ -129,7 +129,7 @@ async def _judge_form(
     answer = read_answer(form, _find_shape(problem, part))
     if answer is None:
         return {"typed": "", "empty": True}
-    asked, most = str(form.get("level", "0")), LEVELS.index(practice.settings.feedback)
+    asked, most = str(form.get("level", "0")), LEVELS.index(practice.feedback)
     level = min({"1": 1, "2": 2, "3": 3, "solution": FULL}.get(asked, 0), most)
     full = await practice.judge(sender, problem, part, answer)
     told = {"typed": answer, "line": restrict(full, LEVELS[level]), "level": level}
@@ -203,7 +203,7 @@ async def free(request: Request) -> Response:
 async def mistakes(request: Request) -> Response:
     """The mistakes that the student has made, and which are settled."""
     practice, student = practice_of(request), find_sender(request).name
-    level = practice.settings.feedback
+    level = practice.feedback
     history = await practice.book.history(student) if level != "verdict" else ()
     tried = {each.problem for each in history}
     shows = {id: (await practice.queue.prepare(id)).get("shows", ()) for id in tried}
@@ -233,16 +233,19 @@ async def name(request: Request) -> Response:
 
 
 async def _admit(practice: Practice, name: str, code: str) -> str:
-    """Guesses that come side by side are no faster: a name is left alone after a wrong code."""
-    roster, guessed = practice.settings.roster, practice.guessed
-    student = normalize_name(name)
-    student = roster.student(student) if roster else student
-    if student in guessed:
+    """The student of a name; NoName where there is none, or the code is another's.
+
+    Guesses that come side by side are no faster: a name is left alone after a wrong code.
+    """
+    roster, student = practice.roster, normalize_name(name)
+    if roster is None:  # anybody is who they say
+        return student
+    student = roster.student(student)
+    if student in practice.guessed:
         raise NoName("a wrong code was just given for this name: try again in a moment")
-    try:
-        return admit(roster, student, code)
-    except NoName:
-        guessed.add(student)
+    if not has_code(roster, student, code):
+        practice.guessed.add(student)
         await asyncio.sleep(GUESS)
-        guessed.discard(student)
-        raise
+        practice.guessed.discard(student)
+        raise NoName("this name and this code do not belong together: ask for your code again")
+    return student

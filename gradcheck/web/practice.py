@@ -28,34 +28,28 @@ SHOWN = frozenset(m for kind in KINDS for m in (*kind.mistakes, *kind.also))
 MOST = 1_000  # pictures, and problems that were made, that are remembered
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Where attempts are kept, the most that is told, whether there is https, names of the host.
+@dataclass(eq=False)
+class Practice:
+    """One server's course, workers and ledger.
 
-    With a `roster` of codes nobody is who does not know the code.
+    Where attempts are kept, the most that is told, whether there is https, names of the host. With
+    a `roster` of codes nobody is who does not know the code.
     """
 
+    course: Course
+    queue: Queue
     directory: Path | None = None
     feedback: str = "full"
     secure: bool = False
     hosts: tuple[str, ...] = ()
     roster: Roster | None = None
-
-
-@dataclass(eq=False)
-class Practice:
-    """One server's course, workers and ledger."""
-
-    course: Course
-    queue: Queue
-    settings: Settings = field(default_factory=Settings)
     made: dict[str, tuple[Problem | None, Asking]] = field(default_factory=dict)
     variants: dict[tuple[str, str], Problem] = field(default_factory=dict)
     drawings: dict[tuple[str, Draw], Any] = field(default_factory=dict)
     guessed: set[str] = field(default_factory=set)  # names with a wrong code a moment ago
 
     def __post_init__(self) -> None:
-        self.book = Book(self.settings.directory, self.settings.feedback)
+        self.book = Book(self.directory, self.feedback)
 
     async def open(self) -> None:
         await self.book.open(self.course)
@@ -80,7 +74,7 @@ class Practice:
         if judged is None:
             asked = self.asking(problem), part.name, pack_answer(answer)
             try:
-                judged = JudgedAnswer(0, *await self.queue.ask(sender, work.judge, *asked))
+                judged = JudgedAnswer(*await self.queue.ask(sender, work.judge, *asked))
             except RanAway:
                 judged = leave_answer(problem, *asked[1:], self.queue.limits.words())
             except WorkerFault as error:
@@ -108,7 +102,6 @@ class Practice:
         return self.made[id][0] if id in self.made else None
 
     def asking(self, problem: Problem) -> Asking:
-        """How workers are told of a problem."""
         if problem.id in self.made:
             return self.made[problem.id][1]
         return self.course.asking(problem)

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from gradcheck.batch.work import Course
 from gradcheck.problem import load_text
 from gradcheck.web.app import make_application
-from gradcheck.web.practice import Practice, Settings
+from gradcheck.web.practice import Practice
 from gradcheck.web.work import Queue, QueueLimits
 from tests.support.sets import set_of
 
@@ -31,7 +31,7 @@ def served(
 ) -> Iterator[TestClient]:
     found = course(text)
     queue = Queue(found.askings, processes=1, limits=limits)
-    app = make_application(Practice(found, queue, Settings(directory, **settings)))
+    app = make_application(Practice(found, queue, directory, **settings))
     with TestClient(app, base_url="http://localhost") as client:
         yield client
 
