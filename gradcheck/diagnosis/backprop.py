@@ -17,10 +17,11 @@ import numpy as np
 from gradcheck.diagnosis.line import Gradients, Key, Made, Span, cover_spans, measure_width
 from gradcheck.engine.tape import RIGHT, Leaf, Node, Step, Verbs, list_reachable, walk
 from gradcheck.engine.tensor import unwrap
-from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
-from gradcheck.mistakes.backprop import pull_normal, subsets
+from gradcheck.mistakes import Edge, Mistake
+from gradcheck.mistakes.backprop import NORMALISE, subsets
 from gradcheck.opinions.tape import Tape
 from gradcheck.ops import TABLE
+from gradcheck.ops.row import Op
 from gradcheck.values import Params, Routine, Value
 
 NEAREST = 12  # tensors on either side of a node: what stands in the same lines of code
@@ -39,17 +40,17 @@ Attempts = Iterator[tuple[Key, Made, Gradients]]
 class Site:
     """Where a verb is said: an edge (node, i), a meeting (step, -1), or the start (root, -1).
 
-    `key` finds the same site on the tape of another point; `seen` is what a row may read there in
+    `key` finds the same site on the tape of another point; `seen` is what a row is told there in
     the right pass, `said` what its words may mention. Of a mistake that can be made in several ways
-    `way` is which one it is, `given` what the row is told of it. Of a block `step` is what it is
-    made of.
+    `way` is which one it is, `given` what the row is told of it besides. Of a block `step` is what
+    it is made of.
     """
 
     step: Step
     i: int
     key: Key
     span: Span
-    seen: Value
+    seen: tuple[Value, ...]
     said: Params = field(default_factory=dict)
     way: int = 0
     given: tuple[Value, ...] = ()
@@ -58,7 +59,7 @@ class Site:
 def list_acts(tape: Tape, rows: Sequence[Mistake]) -> Attempts:
     """Every row at every site where it can happen, then at all of them together."""
     span = getattr(tape.root, "span", None)
-    start = Site(tape.root, -1, ("start",), span, Start(tape.seed, tape.value))
+    start = Site(tape.root, -1, ("start",), span, (tape.seed, tape.value))
     found = {"seed": [start], "accumulate": list(_find_meetings(tape)), **_find_edges(tape)}
     blocks = find_blocks(tape)
     for n, row in enumerate(rows):
@@ -80,11 +81,11 @@ def _list_ways(row: Mistake, sites: Iterable[Site]) -> Iterator[Site]:
     """The sites where a row can happen, once for each way in which it can be made there."""
     for site in sites:
         try:
-            possible = row.where(site.seen)
+            possible = row.where(*site.seen)
         except UNFIT:
             continue
         if possible:
-            ways = [(choice,) for choice in row.choices(site.seen)] if row.choices else [()]
+            ways = [(choice,) for choice in row.choices(*site.seen)] if row.choices else [()]
             for n, given in enumerate(ways):
                 yield replace(site, key=(*site.key, n), way=n, given=given)
 
@@ -98,7 +99,7 @@ def _find_meetings(tape: Tape) -> Iterator[Site]:
             label = step.op.name if isinstance(step, Node) else name
             said = {"text": name} if name else {}
             key = _number(again, span, label)
-            yield Site(step, -1, key, span, Accumulation(None, None), said)
+            yield Site(step, -1, key, span, (None, None), said)
 
 
 def _number(again: Counter[Key], *key: Value) -> Key:
@@ -119,10 +120,10 @@ def _find_edges(tape: Tape) -> dict[str, list[Site]]:
         if node not in tape.sums:
             edge = replace(_describe_edge(tape, node, i, g, right), around=around[node])
             key = _number(again, node.span, node.op.name, i)
-            site = Site(node, i, key, node.span, edge, {"u": _name_step(tape, below)})
+            site = Site(node, i, key, node.span, (edge,), {"u": _name_step(tape, below)})
             found["pull"].append(site)
             fitted = _describe_edge(tape, node, i, right, RIGHT.fit(node, i, right))
-            found["fit"].append(replace(site, seen=fitted))
+            found["fit"].append(replace(site, seen=(fitted,)))
         return right
 
     tape.back(replace(RIGHT, pull=pull))
@@ -158,25 +159,13 @@ def _name_step(tape: Tape, step: Step) -> Value:
 
 
 def _describe_edge(tape: Tape, node: Node, i: int, g: Value, right: Value) -> Edge:
-    below = node.edges[i]
-    inside = None
+    below, given = node.edges[i], tape.given[node]
+    shared = below is not None and tape.uses[below] > 1
+    known = given.value, given.operands, node.params, _find_shape(node, i)
+    edge = Edge(node.op, i, g, right, *known, shared)
     if isinstance(below, Node) and below.op.name in ("add", "subtract"):
-        inside = below.op.forward, tape.given[below].operands
-    return Edge(
-        op=node.op.name,
-        i=i,
-        g=g,
-        right=right,
-        y=tape.given[node].value,
-        operands=tape.given[node].operands,
-        params=node.params,
-        shape=_find_shape(node, i),
-        elementwise=node.op.elementwise,
-        shared=below is not None and tape.uses[below] > 1,
-        rule=lambda g, y, operands: node.op.pull(i, g, y, operands, node.params),
-        inside=inside,
-        forward=partial(node.op.forward, **node.params),
-    )
+        return replace(edge, inside=(below.op.forward, tape.given[below].operands))
+    return edge
 
 
 def _stop_early(tape: Tape, row: Mistake, n: int) -> Attempts:
@@ -192,12 +181,13 @@ def _stop_early(tape: Tape, row: Mistake, n: int) -> Attempts:
 
 
 def _err_in_block(tape: Tape, row: Mistake, site: Site, key: Key) -> Attempts:
+    (edge,) = site.seen
     try:
-        wrong = row.wrong(site.seen, *site.given)
+        wrong = row.wrong(edge, *site.given)
     except UNFIT:
         return
-    if np.shape(wrong) == site.seen.shape:
-        more = tape.gradients(walk([(site.step, wrong - site.seen.right)], retain=True))
+    if np.shape(wrong) == edge.shape:
+        more = tape.gradients(walk([(site.step, wrong - edge.right)], retain=True))
         yield key, Made(row, site.span), {name: g + more[name] for name, g in tape.right.items()}
 
 
@@ -215,18 +205,18 @@ def _say(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Attempts:
 
 
 def _misspeak(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) -> Verbs:
-    def err(step: Step, i: int, right: Value, make: Routine, *read: Value) -> Value:
+    def err(step: Step, i: int, right: Value, see: Callable[[], tuple[Value, ...]]) -> Value:
         site = sites.get((step, i))
-        return right if site is None else row.wrong(make(*read), *site.given)
+        return right if site is None else row.wrong(*see(), *site.given)
 
     def err_at(node: Node, i: int, g: Value, right: Value) -> Value:
-        return err(node, i, right, _describe_edge, tape, node, i, g, right)
+        return err(node, i, right, lambda: (_describe_edge(tape, node, i, g, right),))
 
     def accumulate(step: Step, held: Value, g: Value) -> Value:
-        return err(step, -1, RIGHT.accumulate(step, held, g), Accumulation, held, g)
+        return err(step, -1, RIGHT.accumulate(step, held, g), lambda: (held, g))
 
     verbs: Mapping[str, Routine] = {
-        "seed": lambda step, g: err(step, -1, g, Start, g, tape.value),
+        "seed": lambda step, g: err(step, -1, g, lambda: (g, tape.value)),
         "pull": lambda node, i, g, *given: err_at(node, i, g, RIGHT.pull(node, i, g, *given)),
         "fit": lambda node, i, g: err_at(node, i, g, _fit(node, i, g)),
         "accumulate": accumulate,
@@ -259,45 +249,28 @@ def find_blocks(tape: Tape) -> list[Site]:
     for y in tape.nodes if len(tape.nodes) <= LONGEST else ():
         made = tape.given[y].value
         if 0 < np.ndim(made) <= DEEPEST and 0 < np.size(made) <= LARGEST:
-            block = _find_block(tape, y, made, len(found))
-            found += [] if block is None else [block]
+            edge, x = _find_block(tape, y, made)
+            if edge is not None:
+                found.append(Site(x, -1, ("block", edge.op, len(found)), y.span, (edge,)))
     return found
 
 
-def _find_block(tape: Tape, y: Node, made: Value, number: int) -> Site | None:
-    kinds = [name for name, kind in KINDS.items() if y.op.name not in KINDS and kind.may_be(made)]
-    for x, name in product(reversed(list_reachable([y])) if kinds else (), kinds):
-        params = KINDS[name].is_it(_find_value(tape, x), made) if x is not y else None
-        if params is not None:
-            edge = _check(tape, y, x, name, params)
-            return Site(x, -1, ("block", name, number), y.span, edge) if edge else None
-    return None
-
-
-def _find_value(tape: Tape, step: Step) -> Value:
-    if isinstance(step, Leaf):
-        return np.asarray(unwrap(step.variable))
-    return tape.given[step].value
-
-
-def _check(tape: Tape, y: Node, x: Step, name: str, params: Params) -> Edge | None:
+def _find_block(tape: Tape, y: Node, made: Value) -> tuple[Edge | None, Step]:
     """The block as one edge, if its rule, in one of its forms, is what the run's steps give."""
-    g = tape.back(only={y}).get(y)
-    there = None if g is None else walk([(y, g)], retain=True, only={x}).get(x)
-    if there is None:
-        return None
-    made, operand = tape.given[y].value, _find_value(tape, x)
-    for form in KINDS[name].forms:
-        known = {**params, **form}
-        pull = partial(KINDS[name].pull, **known)
-        right = pull(g, made, operand)
-        if np.allclose(there, right, rtol=0, atol=SAME * np.max(np.abs(right))):
-            return Edge(
-                op=name, i=0, g=g, right=right, y=made, operands=(operand,), params=known,
-                shape=operand.shape, elementwise=False, shared=False,
-                rule=lambda g, y, operands, pull=pull: pull(g, y, *operands),
-            )  # fmt: skip
-    return None
+    named = any(kind.row.name == y.op.name for kind in KINDS)
+    kinds = [] if named else [kind for kind in KINDS if kind.may_be(made)]
+    for x, kind in product(reversed(list_reachable([y])[1:]) if kinds else (), kinds):
+        operand = np.asarray(unwrap(x.variable) if isinstance(x, Leaf) else tape.given[x].value)
+        forms = list(kind.list_params(operand, made))
+        g = tape.back(only={y}).get(y) if forms else None
+        there: Value = None if g is None else walk([(y, g)], retain=True, only={x}).get(x)
+        for params in forms if there is not None else ():
+            right = kind.row.pull(0, g, made, (operand,), params)
+            if np.allclose(there, right, rtol=0, atol=SAME * np.max(np.abs(right))):
+                return Edge(kind.row, 0, g, right, made, (operand,), params, operand.shape), x
+        if forms:
+            break
+    return None, y
 
 
 # -- what the kinds are known by -------------------------------------------------------------------
@@ -305,15 +278,11 @@ def _check(tape: Tape, y: Node, x: Step, name: str, params: Params) -> Edge | No
 
 @dataclass(frozen=True)
 class BlockKind:
-    """A function of the textbook: does y look like one, its parameters if it is of x, its pull.
+    """A function of the textbook, if y looks like one, and with what parameters it may be of x."""
 
-    `forms` are further parameters, of which one will do.
-    """
-
+    row: Op
     may_be: Callable[[Value], bool]
-    is_it: Callable[[Value, Value], Params | None]
-    pull: Routine
-    forms: tuple[Params, ...] = ({},)
+    list_params: Callable[[Value, Value], Iterator[Params]]
 
 
 def _is(a: Value, b: Value) -> bool:
@@ -324,63 +293,52 @@ def _sums_to_one(y: Value) -> bool:
     return any(n > 1 and _is(y.sum(axis=axis), 1.0) for axis, n in enumerate(y.shape))
 
 
-def _find_params(name: str, x: Value, y: Value, *forms: Params) -> Params | None:
+def _list_params(name: str, x: Value, y: Value, *forms: Params) -> Iterator[Params]:
     """With what an op makes y of x, along the last axis that will do."""
     for axis, n in reversed([*enumerate(np.shape(x))]):
         for form in forms if n > 1 and np.size(x) in (np.size(y), n * np.size(y)) else ():
-            params = {"axis": axis, **form}
-            made = TABLE[name].forward(x, **params)
+            made = TABLE[name].forward(x, axis=axis, **form)
             if np.shape(made) == np.shape(y) and _is(made, y):
-                return params
-    return None
+                yield {"axis": axis, **form}
+                return
 
 
-def _find_logsumexp(x: Value, y: Value) -> Params | None:
-    forms: tuple[Params, ...] = ({"keepdims": False}, {"keepdims": True})
-    return _find_params("logsumexp", x, y, *forms) if np.ndim(x) <= 2 else None
+def _list_sums(x: Value, y: Value) -> Iterator[Params]:
+    if np.ndim(x) <= 2:
+        yield from _list_params("logsumexp", x, y, {"keepdims": False}, {"keepdims": True})
 
 
-def _find_normal(x: Value, y: Value) -> Params | None:
+def _list_normal(x: Value, y: Value) -> Iterator[Params]:
     """`scale` is the standard deviation by which was divided."""
-    if np.shape(x) != np.shape(y) or _is(x, y):
-        return None
-    for axis in subsets(np.ndim(y)):
-        if not _is_centred(y, axis):
-            continue
+    same = np.shape(x) == np.shape(y) and not _is(x, y)
+    for axis in filter(partial(_is_centred, y), subsets(np.ndim(y)) if same else ()):
         d = x - x.mean(axis=axis, keepdims=True)
         squares = ((a**2).mean(axis=axis, keepdims=True) for a in (d, y))
         scale = np.sqrt(np.divide(*squares))
         if np.all(np.isfinite(scale)) and _is(y * scale, d):
-            return {"axis": axis, "scale": scale}
-    return None
+            yield from ({"axis": axis, "scale": scale, "ddof": ddof} for ddof in (0, 1))
+            return
 
 
 def _is_centred(y: Value, axis: tuple[int, ...]) -> bool:
     return prod(y.shape[k] for k in axis) > 1 and _is(y.mean(axis=axis), 0.0)
 
 
-def _pick(name: str) -> Routine:
-    return lambda g, y, *operands, **params: TABLE[name].pull(0, g, y, operands, params)
-
-
-KINDS: Mapping[str, BlockKind] = {
-    "softmax": BlockKind(
+KINDS = (
+    BlockKind(
+        TABLE["softmax"],
         lambda y: bool(np.all(y > 0)) and _sums_to_one(y),
-        lambda x, y: _find_params("log_softmax", x, np.log(y), {}),
-        _pick("softmax"),
+        lambda x, y: _list_params("log_softmax", x, np.log(y), {}),
     ),
-    "log_softmax": BlockKind(
+    BlockKind(
+        TABLE["log_softmax"],
         lambda y: bool(np.all(y < 0)) and _sums_to_one(np.exp(y)),
-        lambda x, y: _find_params("log_softmax", x, y, {}),
-        _pick("log_softmax"),
+        lambda x, y: _list_params("log_softmax", x, y, {}),
     ),
-    "logsumexp": BlockKind(
-        lambda y: bool(np.all(np.isfinite(y))), _find_logsumexp, _pick("logsumexp")
-    ),
-    "normalise": BlockKind(
+    BlockKind(TABLE["logsumexp"], lambda y: bool(np.all(np.isfinite(y))), _list_sums),
+    BlockKind(
+        NORMALISE,
         lambda y: any(_is_centred(y, axis) for axis in subsets(np.ndim(y))),
-        _find_normal,
-        pull_normal,
-        ({"ddof": 0}, {"ddof": 1}),
+        _list_normal,
     ),
-}
+)

@@ -23,8 +23,6 @@ from gradcheck.diagnosis.line import (
     derive_lines,
     list_places,
     rerun,
-    select,
-    shift,
 )
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.row import GENERIC, VAGUE
@@ -43,32 +41,29 @@ RERUNS = 400  # nodes: beyond, "everywhere" is left to the backprop family
 
 def list_acts(line: ScalarLine, rows: Sequence[Mistake]) -> Iterator[tuple[Key, Made]]:
     """Every row at every place where it can happen, then at all of them together."""
-    found, tangents = list_places(line), line.tangents
+    places = list_places(line)
     seen = {
-        letter: [(place, select(line, place.ks, tangents, place.summed, h)) for place in found]
-        for letter, h in {"": None, **line.held}.items()
+        letter: [(place, place.look(held=held)) for place in places]
+        for letter, held in {"": None, **line.held}.items()
     }
     for n, row in enumerate(rows):
         for letter in line.held if row.verb == "held" else ("",):
-            sites = [place for place, s in seen[letter] if row.where(s)]
-            for place in sites:
+            sites = [(place, s) for place, s in seen[letter] if row.where(s)]
+            for place, s in sites:
                 span = place.span
                 if row.operand is not None:  # the row points at an argument
                     a = line.args[place.ks[0]][row.operand]
                     span = (line.spans[a] if a is not None else None) or span
-                flat = shift(line, place, row.wrong, line.held.get(letter))
-                say = partial(_quote_texts, line, place, letter)
-                yield (n, letter, *place.key), Made(row, span, [], False, say, line, place, flat)
+                say = partial(_quote_texts, place, letter)
+                made = Made(row, span, [], False, say, place, place.shift(row.wrong, s))
+                yield (n, letter, *place.key), made
             if row.habit and not letter and len(sites) > 1 and len(line.nodes) <= RERUNS:
-                wrong = {k: row.wrong for place in sites for k in place.ks}
-                span = cover_spans(place.span for place in sites)
-                flat = rerun(line, wrong)[-1]
-                yield (n, "everywhere"), Made(row, span, [], True, line=line, flat=flat)
+                wrong = {k: row.wrong for place, _ in sites for k in place.ks}
+                span = cover_spans(place.span for place, _ in sites)
+                yield (n, "everywhere"), Made(row, span, [], True, flat=rerun(line, wrong)[-1])
 
 
-Numbered = tuple[
-    int, Mistake, Place, Array
-]  # an act's number, its row, where it is, the derivative
+Numbered = tuple[int, Mistake, Place, Array]  # an act's number, its row, where, the derivative
 Combined = tuple[Sequence[Value], Value]  # who takes part, and the derivatives (B, P, size)
 
 
@@ -78,7 +73,7 @@ def turn(line: ScalarLine, acts: Sequence[Numbered]) -> Combined:
     for n, row, place, flat in acts:
         if row.rank < GENERIC and row.operand is None:
             who.append(n)
-            rows.append(2 * shift(line, place, lambda s: 0 * s.right) - flat)
+            rows.append(2 * place.shift(lambda s: 0 * s.right, place.look()) - flat)
     return who, rows
 
 
@@ -93,7 +88,7 @@ def combine_pairs(line: ScalarLine, acts: Sequence[Numbered], most: int) -> Comb
     under = [[line.above[k] | 1 << k for k in place.ks] for _, _, place in at]
     found: list[tuple[tuple[int, int], Array]] = []
     for n, wrong, place in at:
-        s = select(line, place.ks, d, place.summed)
+        s = place.look(d)
         change = (wrong(s) - s.right) * line.adjoints[list(place.ks)][:, None, :, None]
         made = np.broadcast_to(d[-1] + change.sum(axis=0), (len(at), *line.x.shape))
         found += [
@@ -105,9 +100,9 @@ def combine_pairs(line: ScalarLine, acts: Sequence[Numbered], most: int) -> Comb
     return [both for both, _ in found], [flat for _, flat in found]
 
 
-def _quote_texts(line: ScalarLine, place: Place, letter: str = "") -> Params:
+def _quote_texts(place: Place, letter: str = "") -> Params:
     """What the words of a row may mention: spans of the program, or names and numbers."""
-    k = place.ks[0]
+    line, k = place.line, place.ks[0]
     args = dict(zip("uv", line.args[k], strict=False))
     found: dict[str, Value] = {}
     for i, (x, a) in enumerate(args.items()):
@@ -175,7 +170,7 @@ def act_in_second(cases: Sequence[Case], rows: Sequence[Mistake], whole: Span) -
     for first, then in combinations_with_replacement(wrt, 2):
         in_first = _err_in_first(cases, first, then, rows)
         for key, made, values in chain(in_first, _err_in_second(cases, first, then, rows)):
-            act = replace(made, span=made.span or whole, line=None, place=None)
+            act = replace(made, span=made.span or whole, place=None)
             at = [{pair(first, then): np.asarray(value)} for value in values]
             yield ("second", first, then, *key), act, range(len(cases)), at
 

@@ -162,11 +162,9 @@ class ScalarLine:
     def single(self) -> Array:
         """For each node 1 for the entries it is made of; nan where several are of one input."""
         ones = np.zeros((len(self.nodes), self.size))
-        for k, (args, entry) in enumerate(zip(self.args, self.entry, strict=True)):
-            ones[k, [] if entry is None else entry] = 1.0
-            for a in args:
-                if a is not None:
-                    np.maximum(ones[k], ones[a], out=ones[k])
+        for leaf, e in enumerate(self.entry):
+            if e is not None:
+                ones[:, e] = [(bits | 1 << k) >> leaf & 1 for k, bits in enumerate(self.above)]
         for part in self.slices.values():
             ones[ones[:, part].sum(axis=1) > 1, part] = np.nan
         return ones
@@ -183,11 +181,9 @@ class ScalarLine:
         return [{n: row[part].reshape(self.shapes[n]) for n, part in slices} for row in flat]
 
 
-def trace(case: Case) -> ScalarLine | None:
-    """The line of the path taken at the one point; None where the value is a constant."""
+def trace(case: Case) -> ScalarLine:
+    """The line of the path taken at the one point."""
     leaves, end = _run_exactly(case)
-    if not isinstance(end, Symbolic):
-        return None
     nodes = tuple(numbers.trace_line([end]))
     for name in set(case.inputs) - set(case.wrt):  # in words a constant is called by its name
         if not leaves[name].shape:
@@ -248,28 +244,29 @@ def _find_floats(nodes: Sequence[Symbolic]) -> tuple[Array, Array, Array]:
 
 
 def derive_lines(cases: Sequence[Case]) -> list[tuple[list[int], ScalarLine]]:
-    """The lines of all cases, those on the same path together: (case numbers, line)."""
+    """The lines of all cases, those on the same path together: (case numbers, line).
+
+    There is none of a program that exact numbers cannot run, or that has a constant value.
+    """
     groups: dict[Key, list[tuple[int, ScalarLine]]] = defaultdict(list)
     for k, case in enumerate(cases):
         try:
             run = trace(case)
-        except Exception:  # noqa: BLE001 - a program that exact numbers cannot run has no line
+        except Exception:  # noqa: BLE001 - a user's program may raise anything
             return []
-        if run is None or len(run.nodes) < 2:
+        if len(run.nodes) < 2:
             return []
         groups[run.rows, run.spans, run.args, run.entry].append((k, run))
-    return [([k for k, _ in some], _join([run for _, run in some])) for some in groups.values()]
+    along = {"y": 1, "given": 2, "f": 2, "x": 0}  # the axes of the points
 
+    def join(runs: Sequence[ScalarLine]) -> ScalarLine:
+        joined: Params = {
+            name: np.concatenate([getattr(run, name) for run in runs], axis)
+            for name, axis in along.items()
+        }
+        return replace(runs[0], **joined)
 
-def _join(runs: Sequence[ScalarLine]) -> ScalarLine:
-    """Runs that took the same path, as one line over their points."""
-    return replace(
-        runs[0],
-        y=np.hstack([run.y for run in runs]),
-        given=np.dstack([run.given for run in runs]),
-        f=np.dstack([run.f for run in runs]),
-        x=np.vstack([run.x for run in runs]),
-    )
+    return [([k for k, _ in some], join([run for _, run in some])) for some in groups.values()]
 
 
 # -- wrong rules on it -----------------------------------------------------------------------------
@@ -283,13 +280,29 @@ class Place:
     the nodes are made of others (a loop), so that their mistakes compound.
     """
 
+    line: ScalarLine
     key: Key
-    span: Span
     ks: tuple[int, ...]
     summed: bool
     chained: bool
 
     op = property(lambda place: place.key[1])
+    span = property(lambda place: place.line.spans[place.ks[0]])
+
+    def look(self, d: Tangents | None = None, held: Held | None = None) -> Operation:
+        """What a rule sees there, where the nodes' derivatives are `d` (None: the right ones)."""
+        return Operation(self.line, self.ks, d or self.line.tangents, self.summed, held)
+
+    def shift(self, wrong: Wrong, seen: Operation) -> Array:
+        """The root's derivative (P, size) with one wrong rule here, of what is `seen` here.
+
+        What the rule adds at its node reaches the root times the root's derivative by the node.
+        """
+        if self.chained:
+            made: Array = rerun(self.line, dict.fromkeys(self.ks, wrong))[-1]
+            return made
+        change = (wrong(seen) - seen.right)[:, 0] * self.line.adjoints[[*self.ks]][:, :, None]
+        return self.line.tangents[-1] + change.sum(axis=0)  # type: ignore[no-any-return]
 
 
 def list_places(line: ScalarLine) -> list[Place]:
@@ -306,77 +319,8 @@ def list_places(line: ScalarLine) -> list[Place]:
         chained = any(above >> k & 1 for k in ks)
         summed = chained and key[1] == "add"
         outer = tuple(k for k in ks if not (summed and above >> k & 1))
-        found.append(Place(key, line.spans[outer[0]], outer, summed, chained and not summed))
+        found.append(Place(line, key, outer, summed, chained and not summed))
     return found
-
-
-def select(
-    line: ScalarLine, ks: Sequence[int], d: Tangents, summed: bool = False, held: Held | None = None
-) -> Operation:
-    """The nodes of one place; `d[k]` may have leading axes for several hypotheses.
-
-    `held` is a letter that is held.
-    """
-    row, at = line.rows[ks[0]], list(ks)
-    assert row is not None
-    args = [(*line.args[k], None)[:2] for k in at]
-    u, v = _widen(line.given[at, 0]), _widen(line.given[at, 1])
-    du, dv = _stack(args, 0, d), _stack(args, 1, d)
-    varying = 0 if dv is None else 1
-
-    def replace_varying(z: Value) -> tuple[Value, ...]:
-        return ((z, v) if varying == 0 else (u, z))[: len(line.args[at[0]])]
-
-    def slope(z: Value) -> Value:
-        if not row.differentiates(varying) or row.params:
-            return np.full_like(z, np.nan)
-        given = replace_varying(z)
-        return row.pull(varying, np.float64(1.0), row.forward(*given), given, {}) + 0 * z
-
-    first, second = (
-        all(a is not None and line.entry[a] is not None for a in each)
-        for each in zip(*args, strict=True)
-    )
-    return Operation(
-        op=row.name,
-        y=_widen(line.y[at]),
-        u=u,
-        v=v,
-        fu=_widen(line.f[at, 0]),
-        fv=_widen(line.f[at, 1]),
-        du=du,
-        dv=dv,
-        x=line.x[None, None],
-        dx=line.single[at][:, None, None, :],
-        variable=(first, second),
-        summed=summed,
-        slope=slope,
-        apply=lambda z: row.forward(*replace_varying(z)),
-        hu=None if held is None else _stack(args, 0, held[1]),
-        hv=None if held is None else _stack(args, 1, held[1]),
-        h=None if held is None else held[0][None, None, :, None],
-        within=lambda i: _look_within(line, [each[i] for each in args], d),
-    )
-
-
-def _look_within(line: ScalarLine, ks: Sequence[Value], d: Tangents) -> Operation | None:
-    ops = {None if k is None or (row := line.rows[k]) is None else row.name for k in ks}
-    alike = len(ops) == 1 and None not in ops and len(line.args[ks[0]]) <= 2
-    return select(line, ks, d) if alike else None
-
-
-def _widen(numbers: Array) -> Array:
-    """Axes (node, hypothesis, point, entry) for numbers by node and point."""
-    return numbers[:, None, :, None]
-
-
-def _stack(args: Sequence[tuple[int | None, ...]], i: int, d: Tangents) -> Array | None:
-    """The derivatives of the i-th arguments; None where one is a constant."""
-    found = [None if (a := each[i]) is None else d[a] for each in args]
-    if any(part is None for part in found):
-        return None
-    stacked = np.array(found)
-    return stacked[:, None] if stacked.ndim == 3 else stacked
 
 
 def rerun(line: ScalarLine, wrong: Mapping[int, Wrong]) -> list[Value]:
@@ -385,25 +329,11 @@ def rerun(line: ScalarLine, wrong: Mapping[int, Wrong]) -> list[Value]:
     found = list(line.tangents)
     for k in range(len(line.nodes)):
         if k in wrong:
-            found[k] = np.broadcast_to(wrong[k](select(line, [k], found))[0, 0], line.x.shape)
+            made = wrong[k](Operation(line, [k], found))
+            found[k] = np.broadcast_to(made[0, 0], line.x.shape)
         elif line.above[k] & bits:
             found[k] = line.chain(k, found)
     return found
-
-
-def shift(line: ScalarLine, place: Place, wrong: Wrong, held: Held | None = None) -> Array:
-    """The root's derivative (P, size) with one wrong rule at one place.
-
-    What the wrong rule adds at its node reaches the root times the root's derivative by the node.
-    """
-    made: Array
-    if place.chained:
-        made = rerun(line, dict.fromkeys(place.ks, wrong))[-1]
-    else:
-        s = select(line, place.ks, line.tangents, place.summed, held)
-        change = (wrong(s) - s.right)[:, 0] * line.adjoints[list(place.ks)][:, :, None]
-        made = line.tangents[-1] + change.sum(axis=0)
-    return made
 
 
 # -- what comes of them ----------------------------------------------------------------------------
@@ -424,7 +354,6 @@ class Made:
     at: list[Gradients] = field(default_factory=list)
     everywhere: bool = False
     say: Callable[[], Params] = dict
-    line: ScalarLine | None = None
     place: Place | None = None
     flat: Array = field(default_factory=lambda: np.empty(0))
 
@@ -435,10 +364,10 @@ class Made:
 
     def lies_within(self, other: "Made") -> bool:
         """Whether it was made in what the other one's place is made of."""
-        if self.place is None or other.place is None or other.line is None:
+        if self.place is None or other.place is None:
             return False
         here = sum(1 << k for k in self.place.ks)
-        return any(other.line.above[k] & here for k in other.place.ks)
+        return any(other.place.line.above[k] & here for k in other.place.ks)
 
 
 # The key of an act, how it is made, at which points, and the gradients that come of it there.

@@ -362,8 +362,8 @@ class Prepared:
                 acts = [
                     (n, made.mistake, made.place, made.flat)
                     for n, made in enumerate(self.made)
-                    if made.line is line and made.mistake.verb == "derivative"
-                    if made.place and not made.place.chained
+                    if made.place and made.place.line is line and not made.place.chained
+                    if made.mistake.verb == "derivative"
                 ]
                 who, rows = make(line, acts)
                 for name, part in line.slices.items() if len(who) else ():

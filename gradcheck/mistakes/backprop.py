@@ -24,6 +24,7 @@ from gradcheck.mistakes.row import (
     pull,
 )
 from gradcheck.ops import TABLE
+from gradcheck.ops.row import Op
 from gradcheck.values import Numbers
 
 PASSING = frozenset({"add", "subtract", "negative"})
@@ -106,7 +107,7 @@ def _row_of_broadcast(e: Edge, row: int) -> Numbers:
 mistake("accumulate", "overwritten-not-accumulated", anywhere,
     "`{text}` is used more than once: the gradients of all its uses add up, here only one of them "
     "is left.",
-    (lambda m: m.g, "sum(x**3 + sin(x))", "3*x**2"), rank=GENERIC)
+    (lambda held, g: g, "sum(x**3 + sin(x))", "3*x**2"), rank=GENERIC)
 pull("matrix-taken-as-symmetric", lambda e: e.op == "matmul",
     "`{u}` meets the matrix of `{text}` from both sides, once transposed: taking twice one of them "
     "needs a symmetric matrix.",
@@ -146,11 +147,11 @@ pull("sign-error", anywhere,
     (lambda e: -e.right, "sum(x - x**3)", "-1 - 3*x**2"), habit=False)
 mistake("seed", "seed-not-one", anywhere,
     "The way back starts with the value of the loss; it starts with 1, its derivative by itself.",
-    (lambda s: s.g * s.value, "sum(x**2)", "2*x*sum(x**2)"), rank=GENERIC, habit=False,
+    (lambda g, value: g * value, "sum(x**2)", "2*x*sum(x**2)"), rank=GENERIC, habit=False,
     hidden_by=(ALIKE,))
-mistake("seed", "seed-not-one", lambda s: np.any(np.asarray(s.g) != 1),
+mistake("seed", "seed-not-one", lambda g, value: np.any(np.asarray(g) != 1),
     "The incoming cotangent was ignored: the way back started with ones.",
-    (lambda s: np.ones_like(s.g), "x**2", "2*x"), habit=False, hidden_by=(ALIKE,))
+    (lambda g, value: np.ones_like(g), "x**2", "2*x"), habit=False, hidden_by=(ALIKE,))
 pull("chain-factor-dropped", _activation,
     "The derivative of `{text}` is missing: the cotangent passed through it unchanged.",
     (lambda e: e.g + 0 * e.right, "sum(tanh(x)**2)", "2*tanh(x)"), hidden_by=(ALIKE, ALL_PASS))
@@ -309,6 +310,15 @@ def pull_normal(
     n = np.size(y) / np.size(scale)
     along = y * np.mean(g * y, axis=axis, keepdims=True) * n / (n - ddof)
     return (g - first * np.mean(g, axis=axis, keepdims=True) - second * along) / scale
+
+
+NORMALISE = Op(
+    "normalise",
+    forward=lambda x, *, axis, scale, ddof: (x - x.mean(axis=axis, keepdims=True)) / scale,
+    vjps=(lambda y, x, **params: lambda g: pull_normal(g, y, x, **params),),
+    function=pull_normal,
+    elementwise=False,
+)
 
 
 def _norm(e: Edge, *factors: float, **otherwise: Numbers) -> Numbers:

@@ -3,8 +3,9 @@
 Three families, because mistakes live in three places. In the *calculus* family a mistake is a wrong
 rule at one node of the expression, in tangent form: it maps an `Operation` to the wrong derivative.
 In the *backprop* family it is one of reverse mode's four verbs said wrong at one site: it maps an
-`Edge`, an `Accumulation` or a `Start` to the wrong cotangent. A mistake of the *whole* answer maps
-the right answer to a wrong one.
+`Edge` (seed: the right seed and the program's value; accumulate: what had arrived already, and what
+arrives now) to the wrong cotangent. A mistake of the *whole* answer maps the right answer to a
+wrong one.
 """
 
 import re
@@ -12,7 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
-from gradcheck.values import Array, Numbers, Params, Routine
+import numpy as np
+
+from gradcheck.ops.row import Op
+from gradcheck.values import Array, Numbers, Params, Routine, Value
 
 
 @dataclass(frozen=True)
@@ -20,14 +24,12 @@ class Edge:
     """The way back from an op to its i-th operand: what a wrong pull or a wrong fit may read.
 
     `g` arrives (for a fit: after the pull), `right` is what the right verb makes of it, `y` and
-    `operands` are the op's value and arguments, `shape` is that of the operand; `rule(g, y,
-    operands)` is the op's own VJP, `shared` says that the operand has other uses too. `around` are
-    other tensors of the run, the nearest first.
-    `inside` is the operand itself where it is a sum or difference: the op and its operands;
-    `forward(*operands)` is the op's value.
+    `operands` are the op's value and arguments, `shape` is that of the operand; `shared` says that
+    the operand has other uses too. `around` are other tensors of the run, the nearest first.
+    `inside` is the operand itself where it is a sum or difference: the op and its operands.
     """
 
-    op: str
+    row: Op
     i: int
     g: Numbers
     right: Numbers
@@ -35,15 +37,21 @@ class Edge:
     operands: tuple[Numbers, ...]
     params: Params
     shape: tuple[int, ...]
-    elementwise: bool
-    shared: bool
-    rule: Routine
+    shared: bool = False
     around: tuple[Numbers, ...] = ()
     inside: tuple[Routine, tuple[Numbers, ...]] | None = None
-    forward: Routine = field(default=lambda *_: None)
 
+    op = property(lambda e: e.row.name)
+    elementwise = property(lambda e: e.row.elementwise)
     x = property(lambda e: e.operands[e.i])
     other = property(lambda e: e.operands[1 - e.i])  # of a binary op
+
+    def rule(self, g: Numbers, y: Numbers, operands: tuple[Numbers, ...]) -> Numbers:
+        """The op's own VJP, of whatever is put into it."""
+        return self.row.pull(self.i, g, y, operands, self.params)
+
+    def forward(self, *operands: Numbers) -> Numbers:
+        return self.row.forward(*operands, **self.params)
 
 
 EXPONENTS = {"sqrt": 0.5, "square": 2.0, "reciprocal": -1.0}
@@ -53,55 +61,37 @@ EXPONENTS = {"sqrt": 0.5, "square": 2.0, "reciprocal": -1.0}
 class Operation:
     """y = op(u, v) with derivatives du and dv, at many places and points at once.
 
+    It stands at the nodes `ks` of a `line` (a `diagnosis.line.ScalarLine`), whose derivatives are
+    `d`: with leading axes for several hypotheses. `summed` says that it is one of those that make
+    up a sum over an axis; `held` is a letter that is held, by its value and the derivatives by it.
+
     Every number is an array that broadcasts against the derivatives, whose last axis runs over
     the differentiated entries. A constant argument has None for its derivative. `x` holds the
     entries themselves, `dx` is 1 for the entry a node is made of (nan where there are several of
-    one input). `slope(z)` is the op's derivative by its varying argument at another value z;
-    `apply(z)` its value there. `variable` tells which arguments are bare variables; `summed` that
-    the op is one of those that make up a sum over an axis. `hu` and `hv` are the derivatives by a
-    letter that is held, `h` its value, where one is looked at; `within(i)` is the operation that
-    gave an argument.
+    one input). `variable` tells which arguments are bare variables. `hu` and `hv` are the
+    derivatives by the letter that is held, `h` its value.
     """
 
-    op: str
-    y: Array
-    u: Array
-    v: Array
-    fu: Array
-    fv: Array
-    du: Array | None
-    dv: Array | None
-    x: Array
-    dx: Array
-    variable: tuple[bool, bool]
-    summed: bool
-    slope: Callable[[Array], Array]
-    apply: Callable[[Array], Array]
-    hu: Array | None = None
-    hv: Array | None = None
-    h: Array | None = None
-    within: "Callable[[int], Operation | None]" = lambda i: None
+    line: Value
+    ks: Sequence[int]
+    d: Sequence[Value]
+    summed: bool = False
+    held: tuple[Array, Sequence[Value]] | None = None
 
-    @cached_property
-    def inner(self) -> Numbers:
-        """The operation that the one varying argument is; None of a variable, or of two."""
-        return None if self.both else self.within(0 if self.dv is None else 1)
-
-    @cached_property
-    def below(self) -> Numbers:
-        """The operation that the second argument is, or None."""
-        return self.within(1)
-
-    def part(self, i: int) -> Array:
-        """What the i-th argument, which varies, adds to the derivative."""
-        return self.fv * self.dv if i else self.fu * self.du
-
-    @property
-    def right(self) -> Array:
-        """The chain rule: fu du + fv dv."""
-        parts = [self.part(i) for i, d in enumerate((self.du, self.dv)) if d is not None]
-        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
-
+    row = property(lambda s: s.line.rows[s.ks[0]])
+    op = property(lambda s: s.row.name)
+    y = cached_property(lambda s: _widen(s.line.y[[*s.ks]]))
+    u = cached_property(lambda s: _widen(s.line.given[[*s.ks], 0]))
+    v = cached_property(lambda s: _widen(s.line.given[[*s.ks], 1]))
+    fu = cached_property(lambda s: _widen(s.line.f[[*s.ks], 0]))
+    fv = cached_property(lambda s: _widen(s.line.f[[*s.ks], 1]))
+    du = cached_property(lambda s: s._stack(0, s.d))
+    dv = cached_property(lambda s: s._stack(1, s.d))
+    x = property(lambda s: s.line.x[None, None])
+    dx = property(lambda s: s.line.single[[*s.ks]][:, None, None, :])
+    hu = property(lambda s: s._stack(0, s.held[1]) if s.held else None)
+    hv = property(lambda s: s._stack(1, s.held[1]) if s.held else None)
+    h = property(lambda s: s.held[0][None, None, :, None] if s.held else None)
     # The one argument that varies, its derivative, the op's derivative by it; the other argument.
     w = property(lambda s: s.u if s.dv is None else s.v)
     dw = property(lambda s: s.du if s.dv is None else s.dv)
@@ -109,22 +99,69 @@ class Operation:
     c = property(lambda s: s.v if s.dv is None else s.u)
     both = property(lambda s: s.du is not None and s.dv is not None)  # arguments vary
     n = property(lambda s: EXPONENTS.get(s.op, s.v))  # the constant exponent of a power
+    below = property(lambda s: s.within(1))
+
+    @cached_property
+    def inner(self) -> Numbers:
+        """The operation that the one varying argument is; None of a variable, or of two."""
+        return None if self.both else self.within(0 if self.dv is None else 1)
+
+    @cached_property
+    def variable(self) -> tuple[bool, ...]:
+        entry = self.line.entry
+        return tuple(
+            all(a is not None and entry[a] is not None for a in self._at(i)) for i in (0, 1)
+        )
+
+    def _at(self, i: int) -> list[int | None]:
+        """The nodes that the i-th arguments are; None for a number."""
+        return [(*self.line.args[k], None)[i] for k in self.ks]
+
+    def _stack(self, i: int, d: Sequence[Value]) -> Array | None:
+        """The derivatives of the i-th arguments; None where one is a constant."""
+        found = [None if a is None else d[a] for a in self._at(i)]
+        if any(part is None for part in found):
+            return None
+        stacked = np.array(found)
+        return stacked[:, None] if stacked.ndim == 3 else stacked
+
+    def within(self, i: int) -> "Operation | None":
+        """The operation that gave the i-th argument, if it is one and the same at all places."""
+        ks = self._at(i)
+        ops = {None if k is None or (row := self.line.rows[k]) is None else row.name for k in ks}
+        alike = len(ops) == 1 and None not in ops and len(self.line.args[ks[0]]) <= 2
+        return Operation(self.line, ks, self.d) if alike else None  # type: ignore[arg-type]
+
+    def part(self, i: int) -> Array:
+        """What the i-th argument, which varies, adds to the derivative."""
+        found: Array = self.fv * self.dv if i else self.fu * self.du
+        return found
+
+    @property
+    def right(self) -> Array:
+        """The chain rule: fu du + fv dv."""
+        parts = [self.part(i) for i, d in enumerate((self.du, self.dv)) if d is not None]
+        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+    def _replace_varying(self, z: Value) -> tuple[Value, ...]:
+        return ((z, self.v) if self.dv is None else (self.u, z))[: len(self.line.args[self.ks[0]])]
+
+    def apply(self, z: Value) -> Value:
+        """The op's value at another value of its varying argument."""
+        return self.row.forward(*self._replace_varying(z))
+
+    def slope(self, z: Value) -> Value:
+        """The op's derivative by its varying argument at another value of it."""
+        varying = 0 if self.dv is None else 1
+        if not self.row.differentiates(varying) or self.row.params:
+            return np.full_like(z, np.nan)
+        given, one = self._replace_varying(z), np.float64(1.0)
+        return self.row.pull(varying, one, self.row.forward(*given), given, {}) + 0 * z
 
 
-@dataclass(frozen=True)
-class Accumulation:
-    """A place where paths meet: what had arrived already, and what arrives now."""
-
-    held: Numbers
-    g: Numbers
-
-
-@dataclass(frozen=True)
-class Start:
-    """The beginning of the way back: the right seed, and the program's value."""
-
-    g: Numbers
-    value: Numbers
+def _widen(numbers: Array) -> Array:
+    """Axes (node, hypothesis, point, entry) for numbers by node and point."""
+    return numbers[:, None, :, None]
 
 
 @dataclass(frozen=True)

@@ -201,12 +201,12 @@ def _without_brackets(ready: Key, right: str) -> bool:
 
 def write_mistaken(made: Made) -> str:
     """The wrong derivative as a text; empty where it cannot be written down."""
-    line, place = made.line, made.place
-    if line is None or place is None or len(place.ks) != 1 or line.size != 1:
+    place = made.place
+    if place is None or len(place.ks) != 1 or place.line.size != 1:
         return ""
     try:
         with precision(BITS):
-            [[wrong]] = rerun(_remember_making(line), {place.ks[0]: made.mistake.wrong})[-1]
+            [[wrong]] = rerun(_remember_making(place.line), {place.ks[0]: made.mistake.wrong})[-1]
             found = write_out(Symbolic.exactly(1) * wrong, READABLE)
         return "" if found is None or found.has(sympy.nan, sympy.zoo, sympy.I) else spell(found)
     except FAULTS:

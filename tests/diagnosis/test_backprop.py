@@ -223,7 +223,7 @@ def test_a_block_is_known_by_its_numbers(name):
     given = case(program, {"x": X, "v": V}, ("x",))
     tape = record(given)
     assert tape is not None
-    assert {block.seen.op for block in find_blocks(tape)} == kinds
+    assert {block.seen[0].op for block in find_blocks(tape)} == kinds
     said = {h.mistake.id for h in explain(prepare([given]), "x", [wrong()]).hypotheses}
     assert id in said if id else not said
 
