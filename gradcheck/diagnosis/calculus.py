@@ -3,7 +3,7 @@
 Of second derivatives of single numbers: what went wrong in the first step, or in the second.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -63,24 +63,26 @@ def list_acts(line: ScalarLine, rows: Sequence[Mistake]) -> Iterator[tuple[Key, 
                 yield (n, "everywhere"), Made(row, span, [], True, flat=rerun(line, wrong)[-1])
 
 
-Numbered = tuple[int, Mistake, Place, Array]  # an act's number, its row, where, the derivative
+PAIRED = 3_000_000  # numbers in the table of two mistakes: 24 MB
 Combined = tuple[Sequence[Value], Value]  # who takes part, and the derivatives (B, P, size)
 
 
-def turn(line: ScalarLine, acts: Sequence[Numbered]) -> Combined:
+def turn(line: ScalarLine, acts: Mapping[int, Made]) -> Combined:
     """Each act with a sign at its place too; of a term that is lost, the sign cannot be off."""
     who, rows = [], []
-    for n, row, place, flat in acts:
-        if row.rank < GENERIC and row.operand is None:
+    for n, made in acts.items():
+        if made.mistake.rank < GENERIC and made.mistake.operand is None and made.place:
             who.append(n)
-            rows.append(2 * place.shift(lambda s: 0 * s.right, place.look()) - flat)
+            lost = made.place.shift(lambda s: 0 * s.right, made.place.look())
+            rows.append(2 * lost - made.flat)
     return who, rows
 
 
-def combine_pairs(line: ScalarLine, acts: Sequence[Numbered], most: int) -> Combined:
-    """Each act on top of each other one that it is not inside, `most` numbers at most."""
-    at = [(n, row.wrong, place) for n, row, place, _ in acts if row.rank <= VAGUE]
-    if not at or len(at) * line.x.size * max(len(at), len(line.nodes)) > most:
+def combine_pairs(line: ScalarLine, acts: Mapping[int, Made]) -> Combined:
+    """Each act on top of each other one that it is not inside, if they are not too many."""
+    rules = ((n, made) for n, made in acts.items() if made.mistake.rank <= VAGUE)
+    at = [(n, made.mistake.wrong, made.place) for n, made in rules if made.place]
+    if not at or len(at) * line.x.size * max(len(at), len(line.nodes)) > PAIRED:
         return (), ()
     runs = [rerun(line, dict.fromkeys(place.ks, wrong)) for _, wrong, place in at]
     d = [None if each[0] is None else np.array(each) for each in zip(*runs, strict=True)]

@@ -325,7 +325,7 @@ def _is_integral(
     if wanted.shape:
         return False
     pairs = ((a, b) for a, b in zip(slopes, prepared.values, strict=False) if a is not None)
-    room = ABSOLUTE * prepared.level  # at a root
+    room = ABSOLUTE * max((abs(float(v)) for v in prepared.values if not v.shape), default=0.0)
     known = (not b.shape and abs(a - b) <= RELATIVE * abs(b) + room for a, b in pairs)
     each = zip(prepared.right, prepared.values, strict=True)
     # of exp the gradient is the program itself

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcheck.diagnosis.explain import PREFERRED
 from gradcheck.diagnosis.line import Made, Span, measure_width
-from gradcheck.diagnosis.preparing import Acts, collect, fingerprint, is_invisible
+from gradcheck.diagnosis.preparing import Prepared, collect, fingerprint, is_invisible
 from gradcheck.diagnosis.tables import is_equal
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, VAGUE
@@ -60,8 +60,7 @@ def find_blind(cases: Sequence[Case], families: Sequence[str] = ()) -> tuple[Fin
         causes: dict[str, str] = {}
         for name, cure in (cause for case in cases for cause in _find_causes(case)):
             causes.setdefault(name, cure)
-        scalar = all(g.shape == () for g in acts.right[0].values())
-        wanted = families or PREFERRED[scalar]
+        wanted = families or PREFERRED[acts.scalar]
         hidden = _find_hidden(acts, generic, causes, wanted)
         alike = _find_alike(acts, generic, wanted)
     return (*hidden, *alike)
@@ -89,18 +88,18 @@ def _is_label(value: Array) -> bool:
 
 
 def _find_hidden(
-    acts: Acts, generic: Acts, causes: Mapping[str, str], families: Sequence[str]
+    acts: Prepared, generic: Prepared, causes: Mapping[str, str], families: Sequence[str]
 ) -> Iterator[Finding]:
     """Acts that cannot be seen here, or not even made, and what would show them."""
     groups: dict[tuple[str, Span, str], list[Mistake]] = defaultdict(list)
-    for key, act in (acts.found | {**generic.found, **acts.found}).items():
+    for key, act in (acts.acts | {**generic.acts, **acts.acts}).items():
         if act.mistake.family not in families:
             continue
-        other = generic.found.get(key)
+        other = generic.acts.get(key)
         shows = other is not None and not is_invisible(other.at, generic.right)
         cure = next((c for name, c in causes.items() if name in act.mistake.hidden_by), "")
         hidden = shows
-        if key in acts.found:
+        if key in acts.acts:
             hidden = is_invisible(act.at, acts.right) and not _is_never_made(act)
             cure = _find_constant_of_one(act) or cure or (NOTHING_CHANGES if shows else "")
         if hidden and cure:
@@ -140,9 +139,9 @@ def _find_causes(case: Case) -> Iterator[tuple[str, str]]:
         yield ALL_PASS, "let some arguments of relu be negative: here all of them pass"
 
 
-def _find_alike(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[Finding]:
+def _find_alike(acts: Prepared, generic: Prepared, families: Sequence[str]) -> Iterator[Finding]:
     groups: dict[Value, dict[Value, Made]] = defaultdict(dict)
-    for key, act in acts.found.items():
+    for key, act in acts.acts.items():
         named = act.mistake.family in families and act.mistake.rank < VAGUE and not act.everywhere
         if named and not _is_never_made(act) and not is_invisible(act.at, acts.right):
             groups[fingerprint(act.at)][key] = act
@@ -157,9 +156,9 @@ def _find_alike(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[
             yield Finding("alike", tuple(rows.values()), widest, cure, len(group))
 
 
-def _tells_apart(group: Mapping[Value, Made], generic: Acts) -> bool:
+def _tells_apart(group: Mapping[Value, Made], generic: Prepared) -> bool:
     prints: dict[str, set[Value]] = defaultdict(set)
     for key, act in group.items():
-        if key in generic.found:
-            prints[act.mistake.id].add(fingerprint(generic.found[key].at))
+        if key in generic.acts:
+            prints[act.mistake.id].add(fingerprint(generic.acts[key].at))
     return bool(prints) and not set.intersection(*prints.values())

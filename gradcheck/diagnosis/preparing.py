@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import chain, islice
@@ -36,21 +37,142 @@ LITERALS = 12  # numbers of a program; of a longer one somebody reads them from 
 
 Paths = Sequence[tuple[list[int], ScalarLine]]
 WRITTEN = 30  # operations of a term of which the coefficient is read
-PAIRED = 3_000_000  # numbers in the table of two mistakes: 24 MB
 
 
 @dataclass(frozen=True, eq=False)
-class Acts:
-    """Every act by its key (the same site has the same key at any point), and the truth."""
+class PreparedTerm:
+    """A term of the sum at the root: its place, what it adds (point, entry), the names in it."""
 
-    found: dict[Value, Made]
+    span: Span
+    shares: Mapping[str, Array]
+    names: frozenset[str]
+    node: Symbolic
+
+    def coefficient(self, part: str) -> int | None:
+        """The whole number before its derivative, where there is one."""
+        whole = write_out(self.node, WRITTEN)
+        if whole is None:
+            return None
+        number, _ = sympy.diff(whole, sympy.Symbol(part, real=True)).as_coeff_Mul()
+        return int(number) if number.is_Integer and number else None
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The right gradients and every mistaken one, at the same points.
+
+    `acts` has every act by its key (the same site has the same key at any point), `made` those that
+    an answer is held against. `values` is the program's value at each point, `paths` are the lines
+    of it, `span` is where the value is made, `explained` what was said of answers.
+    """
+
+    cases: Sequence[Case]
     right: tuple[Gradients, ...]
     values: tuple[Array, ...]
     paths: Paths
     span: Span
+    acts: dict[Value, Made]
+    made: tuple[Made, ...] = ()
+    explained: dict[Value, Value] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> list[ScalarLine]:
+        """The line of the path that all points are on, if there is one."""
+        return [line for points, line in self.paths if len(points) == len(self.cases)]
+
+    @cached_property
+    def alone(self) -> list[ScalarLine]:
+        """The lines on which two rules may be wrong at once."""
+        return [each for line in self.lines for each in line.alone]
+
+    @cached_property
+    def terms(self) -> list[PreparedTerm]:
+        return [term for line in self.lines for term in _find_terms(line)]
+
+    @cached_property
+    def inputs(self) -> list[Gradients]:
+        """The inputs that are differentiated, as the parts are called."""
+        floats = [case.floats() for case in self.cases]
+        return [{part: at[n] for part, n in self.cases[0].parts.items()} for at in floats]
+
+    @cached_property
+    def constants(self) -> Mapping[str, Array]:
+        """The single numbers that are not differentiated, at each point."""
+        given = self.cases[0].inputs.items()
+        names = [n for n, v in given if n not in self.cases[0].wrt and np.shape(v) == ()]
+        return {n: np.array([float(case.inputs[n]) for case in self.cases]) for n in names}
+
+    @cached_property
+    def scalar(self) -> bool:
+        """Whether every part is a single number: then the calculus family is preferred."""
+        return all(g.shape == () for g in self.right[0].values())
+
+    @cached_property
+    def tables(self) -> dict[str, dict[tuple[int, ...], MistakeTable]]:
+        """The made gradients of each part, by shape; one of mixed shapes is left out."""
+        found: dict[str, dict[tuple[int, ...], MistakeTable]] = {}
+        for part, right in self.flat.items():
+            rows: dict[tuple[int, ...], dict[int, Array]] = defaultdict(dict)
+            for n, made in enumerate(self.made):
+                shapes = {np.shape(g[part]) for g in made.at}
+                if len(shapes) == 1:
+                    rows[shapes.pop()][n] = flatten([g[part] for g in made.at])
+            found[part] = {
+                shape: MistakeTable.of(list(some), np.array(list(some.values())), scale_of(right))
+                for shape, some in rows.items()
+            }
+        return found
+
+    @cached_property
+    def flat(self) -> dict[str, Array]:
+        """The right gradients of each part (point, entry)."""
+        return {part: flatten([g[part] for g in self.right]) for part in self.right[0]}
+
+    @cached_property
+    def pairs(self) -> Mapping[str, MistakeTable]:
+        """Two acts, by their numbers in `made`, and their gradients; of a small program."""
+        return self._combine(calculus.combine_pairs)
+
+    @cached_property
+    def turned(self) -> Mapping[str, MistakeTable]:
+        """The gradients of each mistake of calculus made together with a sign at its place."""
+        return self._combine(calculus.turn)
+
+    def _combine(
+        self, make: Callable[[ScalarLine, Mapping[int, Made]], calculus.Combined]
+    ) -> Mapping[str, MistakeTable]:
+        """Tables of what is made of the acts on each line; made where no one act is enough."""
+        found: dict[str, MistakeTable] = {}
+        with np.errstate(all="ignore"):
+            for line in self.alone:
+                acts = {
+                    n: made
+                    for n, made in enumerate(self.made)
+                    if made.place and made.place.line is line and not made.place.chained
+                    if made.mistake.verb == "derivative"
+                }
+                who, rows = make(line, acts)
+                for name, part in line.slices.items() if len(who) else ():
+                    scale = scale_of(self.flat[name])
+                    found[name] = MistakeTable.of(who, np.array(rows)[:, :, part], scale)
+        return found
 
 
-def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Acts:
+def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Prepared:
+    """The right gradients at each case's point and those of every single mistake.
+
+    Mistakes that give the right gradient at every point are dropped: nobody can see them. Of the
+    sites of one mistake that give the same numbers, the largest is kept.
+    """
+    with np.errstate(all="ignore"):
+        every = collect(cases, catalogue)
+        visible = [act for act in every.acts.values() if not is_invisible(act.at, every.right)]
+        prepared = replace(every, acts={}, made=tuple(_dedupe(visible)))
+        _ = prepared.tables  # made now, not at the first answer
+        return prepared
+
+
+def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Prepared:
     """All acts, also those that change nothing and those that give the same numbers."""
     try:
         values, right = zip(*map(run_once, cases), strict=True)
@@ -74,18 +196,18 @@ def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
         commonest = sorted(of["backprop"], key=lambda row: -row.common)
         streams += [_act_in_calculus(paths, rules), _act_on_numbers(paths, read)]
         streams.append(_act_in_backprop(cases, commonest))
-    found: dict[Value, Made] = {}
+    acts: dict[Value, Made] = {}
     for key, made, points, at in chain(*streams):
-        if key not in found:
-            found[key] = made
+        if key not in acts:
+            acts[key] = made
             known = at[0].keys()
             made.at = [
                 {n: v if n in known else np.full(np.shape(v), np.nan) for n, v in g.items()}
                 for g in right
             ]
         for k, gradients in zip(points, at, strict=True):
-            found[key].at[k] = {**found[key].at[k], **gradients}
-    return Acts(found, right, values, paths, span)
+            acts[key].at[k] = {**acts[key].at[k], **gradients}
+    return Prepared(cases, right, values, paths, span, acts)
 
 
 def _find_last(case: Case, paths: Paths) -> Span:
@@ -117,12 +239,12 @@ def _is_expression(cases: Sequence[Case], paths: Paths) -> bool:
 def _act_on_rows(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
     """The acts on every entry of the value, put together: a mistake is made in all of them."""
     each = [collect(row, rows) for row in zip(*(case.list_rows() for case in cases), strict=True)]
-    for key in dict.fromkeys(key for acts in each for key in acts.found):
-        first = next(acts.found[key] for acts in each if key in acts.found)
+    for key in dict.fromkeys(key for one in each for key in one.acts):
+        first = next(one.acts[key] for one in each if key in one.acts)
         if first.span is None and ask_once(cases[0]) is not cases[0]:
             continue  # in the first derivative, which nobody wrote
         at = [
-            stack_rows(case, [(a.found[key].at if key in a.found else a.right)[k] for a in each])
+            stack_rows(case, [(a.acts[key].at if key in a.acts else a.right)[k] for a in each])
             for k, case in enumerate(cases)
         ]
         yield key, replace(first), range(len(cases)), at
@@ -181,61 +303,54 @@ def is_invisible(at: Sequence[Gradients], right: Sequence[Gradients]) -> bool:
 def fingerprint(at: Sequence[Gradients]) -> tuple[Value, ...]:
     """A fingerprint of gradients, blind to rounding."""
     arrays = [g for gradients in at for g in gradients.values()]
-    flat = np.concatenate([np.ravel(g) for g in arrays])
-    exponent = np.floor(np.log10(np.abs(flat), where=flat != 0, out=np.zeros(flat.shape)))
-    with np.errstate(all="ignore"):  # numbers that are not finite, and those below 1e-308
-        digits = np.where(np.isfinite(flat), np.round(flat / 10.0**exponent, 8), np.nan)
-        carried = np.abs(digits) == 10  # 0.99999999999 is 1, of the next exponent
-    digits, exponent = np.where(carried, digits / 10, digits), exponent + carried
-    return (tuple(g.shape for g in arrays), (digits + 0.0).tobytes(), exponent.tobytes())
+    mantissa, exponent = np.frexp(np.concatenate([np.ravel(g) for g in arrays]))
+    rounded = np.ldexp(np.round(mantissa, 8), exponent) + 0.0
+    return tuple(g.shape for g in arrays), np.where(np.isnan(rounded), np.nan, rounded).tobytes()
 
 
 # -- the whole answer, and a number misread --------------------------------------------------------
 
 
 def _make_whole(case: Case, right: Mapping[str, Array]) -> Whole:
-    floats, once = case.floats(), ask_once(case)
+    once = ask_once(case)
+
+    def differentiate(asked: Case, **changes: Value) -> Mapping[str, Array]:
+        """The gradients of a changed question; none where the program does not go through there."""
+        with suppress(Exception):
+            return run_once(replace(asked, **changes))[1]
+        return {}
 
     def elsewhere(change: Callable[[Array], Array]) -> Mapping[str, Array]:
-        moved = {name: change(v) if name in case.wrt else v for name, v in floats.items()}
-        found = _differentiate(case, inputs=moved)
+        floats = case.floats().items()
+        found = differentiate(
+            case, inputs={n: change(v) if n in case.wrt else v for n, v in floats}
+        )
         return {name: g for name, g in found.items() if np.shape(g) == right[name].shape}
 
     def others() -> Mapping[str, Array]:  # of one shape with one that is asked for
         given, shapes = case.inputs.items(), {np.shape(case.inputs[name]) for name in case.wrt}
         names = tuple(n for n, v in given if n not in case.wrt and np.shape(v) in shapes)
-        return _differentiate(case, wrt=names) if names else {}
+        return differentiate(case, wrt=names) if names else {}
 
     def before() -> Mapping[str, Array]:
         if case.rows is None or once is case:
             return {}
-        found = _differentiate(once)
+        found = differentiate(once)
         blocks = zip(case.rows.blocks(case.wrt), case.parts, strict=True)
         return {part: found[name] for (_, name, *_), part in blocks if name in found}
 
-    value = lambda: np.asarray(once.function("float", once.floats()), dtype=float)
-    return Whole(
-        right=right,
-        inputs={**floats, **{p: floats[n] for p, n in case.parts.items()}},
-        value=cache(lambda: _attempt(value, np.nan)),
-        second=lambda name: _attempt(lambda: differentiate_twice(case, name), np.nan),
-        elsewhere=elsewhere,
-        others=others,
-        once=before,
-    )
+    @cache
+    def value() -> Value:
+        with suppress(Exception):
+            return np.asarray(once.function("float", once.floats()), dtype=float)
+        return np.nan
 
+    def second(name: str) -> float:
+        with suppress(Exception):
+            return differentiate_twice(case, name)
+        return np.nan
 
-def _attempt(make: Callable[[], Value], otherwise: Value) -> Value:
-    try:
-        return make()
-    except Exception:  # noqa: BLE001 - it may raise anything
-        return otherwise
-
-
-def _differentiate(case: Case, **changes: Value) -> Mapping[str, Array]:
-    """The gradients of a changed question; none where the program does not go through there."""
-    found: Mapping[str, Array] = _attempt(lambda: run_once(replace(case, **changes))[1], {})
-    return found
+    return Whole(right, value, second, elsewhere, others, before)
 
 
 def find_literals(line: ScalarLine) -> list[tuple[int, int]]:
@@ -271,132 +386,6 @@ def misread(line: ScalarLine, at: tuple[int, int], number: Array) -> Array | Non
 
 
 # -- what is kept ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedTerm:
-    """A term of the sum at the root: its place, what it adds (point, entry), the names in it."""
-
-    span: Span
-    shares: Mapping[str, Array]
-    names: frozenset[str]
-    node: Symbolic
-
-    def coefficient(self, part: str) -> int | None:
-        """The whole number before its derivative, where there is one."""
-        whole = write_out(self.node, WRITTEN)
-        if whole is None:
-            return None
-        number, _ = sympy.diff(whole, sympy.Symbol(part, real=True)).as_coeff_Mul()
-        return int(number) if number.is_Integer and number else None
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """The right gradients and every mistaken one, at the same points.
-
-    `alone` has the lines on which two rules may be wrong at once. `values` is the program's value
-    at each point, `inputs` are those that are differentiated, `constants` the single numbers that
-    are not. `scalar` says that all parts are single numbers. `span` is where
-    the value is made, `explained` what was said of answers.
-    """
-
-    right: tuple[Gradients, ...]
-    made: tuple[Made, ...]
-    values: tuple[Array, ...] = ()
-    alone: tuple[ScalarLine, ...] = ()
-    terms: tuple[PreparedTerm, ...] = ()
-    inputs: tuple[Gradients, ...] = ()
-    constants: Mapping[str, Array] = field(default_factory=dict)
-    span: Span = None
-    explained: dict[Value, Value] = field(default_factory=dict)
-
-    @cached_property
-    def level(self) -> float:
-        """The size of the program's largest value, where it is a number."""
-        return max((abs(float(v)) for v in self.values if not v.shape), default=0.0)
-
-    @cached_property
-    def scalar(self) -> bool:
-        """Whether every part is a single number: then the calculus family is preferred."""
-        return all(g.shape == () for g in self.right[0].values())
-
-    @cached_property
-    def tables(self) -> dict[str, dict[tuple[int, ...], MistakeTable]]:
-        """The made gradients of each part, by shape; one of mixed shapes is left out."""
-        found: dict[str, dict[tuple[int, ...], MistakeTable]] = {}
-        for part, right in self.flat.items():
-            rows: dict[tuple[int, ...], dict[int, Array]] = defaultdict(dict)
-            for n, made in enumerate(self.made):
-                shapes = {np.shape(g[part]) for g in made.at}
-                if len(shapes) == 1:
-                    rows[shapes.pop()][n] = flatten([g[part] for g in made.at])
-            found[part] = {
-                shape: MistakeTable.of(list(some), np.array(list(some.values())), scale_of(right))
-                for shape, some in rows.items()
-            }
-        return found
-
-    @cached_property
-    def flat(self) -> dict[str, Array]:
-        """The right gradients of each part (point, entry)."""
-        return {part: flatten([g[part] for g in self.right]) for part in self.right[0]}
-
-    @cached_property
-    def pairs(self) -> Mapping[str, MistakeTable]:
-        """Two acts, by their numbers in `made`, and their gradients; of a small program."""
-        return self._combine(partial(calculus.combine_pairs, most=PAIRED))
-
-    @cached_property
-    def turned(self) -> Mapping[str, MistakeTable]:
-        """The gradients of each mistake of calculus made together with a sign at its place."""
-        return self._combine(calculus.turn)
-
-    def _combine(
-        self, make: Callable[[ScalarLine, Sequence[calculus.Numbered]], tuple[Value, Value]]
-    ) -> Mapping[str, MistakeTable]:
-        """Tables of what is made of the acts on each line; made where no one act is enough."""
-        found: dict[str, MistakeTable] = {}
-        with np.errstate(all="ignore"):
-            for line in self.alone:
-                acts = [
-                    (n, made.mistake, made.place, made.flat)
-                    for n, made in enumerate(self.made)
-                    if made.place and made.place.line is line and not made.place.chained
-                    if made.mistake.verb == "derivative"
-                ]
-                who, rows = make(line, acts)
-                for name, part in line.slices.items() if len(who) else ():
-                    scale = scale_of(self.flat[name])
-                    found[name] = MistakeTable.of(who, np.array(rows)[:, :, part], scale)
-        return found
-
-
-def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Prepared:
-    """The right gradients at each case's point and those of every single mistake.
-
-    Mistakes that give the right gradient at every point are dropped: nobody can see them. Of the
-    sites of one mistake that give the same numbers, the largest is kept.
-    """
-    with np.errstate(all="ignore"):
-        acts = collect(cases, catalogue)
-        made = _dedupe([act for act in acts.found.values() if not is_invisible(act.at, acts.right)])
-        whole = len(acts.paths) == 1 and len(acts.paths[0][0]) == len(cases)
-        lines = [line for _, line in acts.paths] if whole else []
-        floats = [case.floats() for case in cases]
-        given = [n for n, v in floats[0].items() if n not in cases[0].wrt and np.shape(v) == ()]
-        prepared = Prepared(
-            acts.right,
-            tuple(made),
-            acts.values,
-            tuple(each for line in lines for each in line.alone),
-            tuple(term for line in lines for term in _find_terms(line)),
-            tuple({p: at[n] for p, n in cases[0].parts.items()} for at in floats),
-            {n: np.array([float(at[n]) for at in floats]) for n in given},
-            acts.span,
-        )
-        _ = prepared.tables  # made now, not at the first answer
-        return prepared
 
 
 def _dedupe(found: Sequence[Made]) -> list[Made]:

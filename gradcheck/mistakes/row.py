@@ -175,12 +175,11 @@ class Whole:
     """
 
     right: Params
-    inputs: Params
     value: Callable[[], Numbers]
     second: Callable[[str], Numbers]
     elsewhere: Callable[[Callable[[Numbers], Numbers]], Params]
     others: Callable[[], Params]
-    once: Callable[[], Params] = dict
+    once: Callable[[], Params]
 
     @property
     def scalar(self) -> bool:

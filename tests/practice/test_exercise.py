@@ -18,7 +18,7 @@ def test_mistakes_are_written_as_by_hand(row):
     program, mistake, by_hand = row.split(",")
     given = ["x=0.7", *(["a=2", "k=3"] if "a" in program.split("*")[0] and "k" in program else [])]
     ready = make_key(make_question(program, given, ["x"]))
-    acts = [m for m in ready.mistaken.made if m.mistake.id == mistake and m.line is not None]
+    acts = [m for m in ready.mistaken.made if m.mistake.id == mistake and m.place]
     found = [text for text in map(write_mistaken, acts) if text]
     assert any(_equal(text, by_hand) for text in found), found
 
