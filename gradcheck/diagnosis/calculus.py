@@ -104,22 +104,27 @@ def combine_pairs(line: ScalarLine, acts: Mapping[int, Made]) -> Combined:
 
 def _quote_texts(place: Place, letter: str = "") -> Params:
     """What the words of a row may mention: spans of the program, or names and numbers."""
-    line, k = place.line, place.ks[0]
-    args = dict(zip("uv", line.args[k], strict=False))
+    line, args = place.line, dict(zip("uv", place.line.args[place.ks[0]], strict=False))
     found: dict[str, Value] = {}
     for i, (x, a) in enumerate(args.items()):
-        if a is None:
-            found[x] = _write_number(line.nodes[k].args[i])
-        else:
-            atom = line.nodes[a].atom
-            found[x] = line.spans[a] if atom is None else str(atom)
-            found[f"d{x}"] = _write_derivative(line, a)
+        said = {_quote_operand(line, k, i) for k in place.ks}
+        found[x] = said.pop() if len(said) == 1 else ""  # of an array the first entry says nothing
+        if a is not None:
+            found[f"d{x}"] = "" if place.ks[1:] else _write_derivative(line, a)
     varying = [x for x, a in args.items() if a is not None and line.tangents[a] is not None]
     if len(varying) == 1:
         w = varying[0]
         found |= {"w": found[w], "dw": found[f"d{w}"], "c": found.get("v" if w == "u" else "u")}
     found |= {"h": letter, "whole": place.span}
     return {name: text for name, text in found.items() if text or name == "whole"}
+
+
+def _quote_operand(line: ScalarLine, k: int, i: int) -> Value:
+    a = line.args[k][i]
+    if a is None:
+        return _write_number(line.nodes[k].args[i])
+    atom = line.nodes[a].atom
+    return line.spans[a] if atom is None else str(atom)
 
 
 def _write_number(value: Value) -> str:
