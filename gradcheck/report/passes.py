@@ -233,7 +233,7 @@ def _list_remarks(problem: Problem, reference: Reference) -> Iterator[str]:
     for event in _list_odd(reference.events)[:MOST_EVENTS]:
         yield from _list_reasons(event.label, event)
         yield from list_suspect(problem, event.verdict)
-    if reference.trace.drawn:
+    if reference.trace.generator.used:
         yield DRAWN
     yield from (f"PyTorch warns: {note}" for note in reference.trace.notes)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain, count, islice
+from itertools import chain, islice, product
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from gradcheck.mistakes import Mistake, training
 from gradcheck.mistakes.training import WRITTEN, Deposit
 from gradcheck.ops import TABLE
 from gradcheck.problem.record import Part
-from gradcheck.training.ledger import RIGHT, Holder, LedgerEntry, LoopVerbs, find_statement
+from gradcheck.training.ledger import RIGHT, LedgerEntry, LoopVerbs, find_statement
 from gradcheck.training.outputs import (
     FACTOR,
     Comparison,
@@ -50,18 +50,21 @@ from gradcheck.training.outputs import (
     list_entries,
 )
 from gradcheck.training.preparing import Reference
-from gradcheck.training.run import STEPS, Trace, read_program, read_tree, run_program
+from gradcheck.training.run import STEPS, LoopRun, read_program, read_tree, run_program
 from gradcheck.values import Numbers, Routine
 
 Ways = Mapping[str, Routine]
 
 
-def undo_verbs(run: Trace, full: int) -> Iterator[tuple[Mistake, Ways]]:
+def undo_verbs(run: LoopRun, full: int) -> Iterator[tuple[Mistake, Ways]]:
     """The verbs that take back one mistake each.
 
     `run` came out wrong; `full` gradients are added up in the fullest window of the reference.
     """
-    windows, again = _look_at_deposits(run, full)
+    windows = {number: min(size, full) for number, size in run.ledger.windows.items()}
+    starts = [call.start for call in run.calls]
+    events = [entry.event for entry in run.entries if entry.event is not None]
+    again = {number for number, event in enumerate(events) if starts[event] in starts[:event]}
     add = RIGHT["deposit"]
 
     def weigh(factor: Callable[[int], float]) -> Ways:
@@ -84,25 +87,6 @@ def undo_verbs(run: Trace, full: int) -> Iterator[tuple[Mistake, Ways]]:
     yield training.partial_window, weigh(lambda n: n / full)
     yield training.zeroed_before_step, {**kept, **afresh_after("held back")}
     yield training.counted_twice, {"deposit": once}
-
-
-def _look_at_deposits(run: Trace, full: int) -> tuple[Mapping[int, int], set[int]]:
-    """By numbers of deposits: how many gradients are added up there, `full` at most.
-
-    And the deposits of backward calls on a value that has gone back before.
-    """
-    starts = [call.start for call in run.calls]
-    repeated = {call.number for k, call in enumerate(run.calls) if call.start in starts[:k]}
-    windows: dict[Holder, list[int]] = {}
-    sizes, again, number = dict[int, int](), set[int](), count()
-    for entry in run.entries:
-        if entry.verb == "add":
-            windows.setdefault(entry.leaf, []).append(k := next(number))
-            again |= {k} if entry.event in repeated else set()
-        else:
-            window = windows.pop(entry.leaf, [])
-            sizes |= dict.fromkeys(window, min(len(window), full))
-    return sizes, again
 
 
 # -- a student's own program with one place said otherwise -----------------------------------------
@@ -131,7 +115,9 @@ CALLED = {
     "wrong-tensor-in-derivative": "wrong-variable",
 }
 SPELLED = FORMULAS.functions & TABLE.keys()
-Change = tuple[str, dict[int, Numbers]]  # a name, and what stands in which nodes' place, by id
+ROWS = WRITTEN | {"step-before-backward": training.step_before_backward}
+Change = tuple[str, dict[int, Numbers], ast.stmt, str]
+"""A name, what stands in which places (by id), the statement that is said otherwise, and how."""
 Rewriting = tuple[Mistake, ast.Module, tuple[int, int], str]
 """A program as it may have been meant, which statement is said otherwise, and how."""
 
@@ -144,56 +130,44 @@ def rewrite(
     `numbers` may stand where others do, by `sizes` values may be divided.
     """
     passage, tree = Passage(source), parse_python(source)
-    nodes = list(ast.walk(tree))
-    called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
-    read = {n.id: n for n in nodes if isinstance(n, ast.Name) and id(n) not in called}
-    names = tuple(name for name in read if name not in MODULES)
-    words = SourceWords(NOBODY, names, divisors=tuple(sizes))
-    for node in nodes:  # `np.mean(x)` for `mean(x)`: edits know functions by their modules
-        match node:
-            case ast.Call(ast.Name(name) as func) if name in SPELLED:
-                named = ast.Attribute(ast.Name("np", ast.Load()), name, ast.Load())
-                node.func = ast.copy_location(named, func)
-    for name, moved, cure in _reorder(tree):
-        row = WRITTEN.get(name, training.step_before_backward)
-        yield row, tree, passage.span(locate_node(moved)), cure
-    innermost = {
-        id(node): each
-        for each in ast.walk(tree)
-        if isinstance(each, ast.stmt)
-        for node in ast.walk(each)
-    }
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    called = {id(call.func) for call in calls}
+    read = (n for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called)
+    names = dict.fromkeys(node.id for node in read if node.id not in MODULES)
+    for call in calls:  # `np.mean(x)` for `mean(x)`: edits know functions by their modules
+        if isinstance(call.func, ast.Name) and call.func.id in SPELLED:
+            named = ast.Attribute(ast.Name("np", ast.Load()), call.func.id, ast.Load())
+            call.func = ast.copy_location(named, call.func)
+    words = SourceWords(NOBODY, tuple(names), divisors=tuple(sizes))
     tried = {ast.unparse(tree)}
-
-    def is_elsewhere(change: Change) -> bool:
-        return suspects.isdisjoint(list_targets(innermost[next(iter(change[1]))]))
-
-    for name, places in sorted(_changes(tree, words, sorted(set(numbers))), key=is_elsewhere):
-        old, changed = innermost[next(iter(places))], fill(tree, {}, places)
-        text = ast.unparse(ast.fix_missing_locations(changed))
-        if text in tried:
-            continue
-        tried.add(text)
-        new = fill(ast.Module([old], []), {}, places).body[0]
-        cure = f"`{_write_line(new)}` in the place of `{_write_line(old)}`"
-        row = WRITTEN.get(name, WRITTEN["small-slip"])
-        yield row, changed, passage.span(locate_node(old)), cure
+    for change in (_reorder(tree), _edit(tree, words, sorted(set(numbers)), suspects)):
+        for name, places, old, cure in change:
+            changed = fill(tree, {}, places)
+            text = ast.unparse(ast.fix_missing_locations(changed))
+            if text not in tried:
+                tried.add(text)
+                new = _write_line(fill(ast.Module([old], []), {}, places).body[0])
+                said = cure or f"`{new}` in the place of `{_write_line(old)}`"
+                row = ROWS.get(name, ROWS["small-slip"])
+                yield row, changed, passage.span(locate_node(old)), said
 
 
 def _find_names(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
-def _changes(tree: ast.Module, words: SourceWords, numbers: Sequence[float]) -> Iterator[Change]:
+def _edit(
+    tree: ast.Module, words: SourceWords, numbers: Sequence[float], suspects: frozenset[str]
+) -> Iterator[Change]:
     nodes = list(ast.walk(tree))
     steps, totals = (set(map(id, find(tree))) for find in (_list_rates, _list_totals))
     whole = ast.FunctionDef("program", ast.arguments([], [], None, [], [], None, []), tree.body, [])
-    edits = list(chain(*list_stages(whole, words)))
     clone = "clone" if "torch" in _find_names(tree) else "copy"
-    due = list[Edit]()
     within = {id(inner): name for n in nodes for inner, name in list_names_within(n)}
     sized = {id(n.value) for n in nodes if isinstance(n, ast.Attribute) and n.attr in SIZED}
-    edits = [e for e in edits if id(e.old) not in sized or e.name == "another-name"]
+    edits = [e for e in chain(*list_stages(whole, words))
+             if id(e.old) not in sized or e.name == "another-name"]  # fmt: skip
+    due = list[Edit]()
     for node in nodes:
         match node:
             case ast.Assign() | ast.AugAssign() if isinstance(node.value, SHARING):
@@ -210,11 +184,14 @@ def _changes(tree: ast.Module, words: SourceWords, numbers: Sequence[float]) -> 
     for name, edit in named:
         if name in EVERYWHERE:
             alike[name, _find_difference(edit)].append(edit)
-    for (name, _), group in alike.items():
-        if len(group) > 1:
-            yield name, {id(edit.old): edit.new for edit in group}
-    for name, edit in sorted(named, key=lambda each: RANKS.get(each[0], len(FIRST))):
-        yield name, {id(edit.old): edit.new}
+    groups = [(name, group) for (name, _), group in alike.items() if len(group) > 1]
+    named.sort(key=lambda each: RANKS.get(each[0], len(FIRST)))
+    groups += [(name, [edit]) for name, edit in named]
+    statements = [node for node in nodes if isinstance(node, ast.stmt)]
+    innermost = {id(node): each for each in statements for node in ast.walk(each)}
+    places = [(name, innermost[id(group[0].old)], group) for name, group in groups]
+    for name, old, group in sorted(places, key=lambda at: suspects.isdisjoint(list_targets(at[1]))):
+        yield name, {id(edit.old): edit.new for edit in group}, old, ""
 
 
 def _name_edit(edit: Edit, in_step: bool, is_total: bool) -> str:
@@ -283,33 +260,26 @@ def _list_totals(tree: ast.Module) -> Iterator[ast.AST]:
 # -- statements in another order -------------------------------------------------------------------
 
 
-def _reorder(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, str]]:
+def _reorder(tree: ast.Module) -> Iterator[Change]:
     """What is recorded at another moment of a turn, and steps that come after backward.
 
-    A variable is recorded as it is then computed, too. The tree is changed while it is looked at.
+    A variable is recorded as it is then computed, too.
     """
     inside = [getattr(n, name, None) for n in ast.walk(tree) for name in ("body", "orelse")]
     for body in [body for body in inside if isinstance(body, list) and body]:
-        order = list(body)
-        values = {ast.unparse(s.targets[0]): s.value for s in order if isinstance(s, ast.Assign)}
-        for here, moved in enumerate(order):
-            rest = [*order[:here], *order[here + 1 :]]
-            records, ways, places = "record" in _find_called(moved), [moved], range(0)
-            if records and isinstance(moved, ast.Expr):
-                ways, places = [moved, _compute_anew(moved, values)], range(len(order))
-            elif _is_step(moved):
-                behind = (k + 1 for k, each in enumerate(rest) if "backward" in _find_called(each))
-                first = next((k for k in behind if k > here), None)
-                places = range(0) if first is None else range(first, first + 1)
-            for said in ways:
-                for k in places:
-                    body[:] = [*rest[:k], said, *rest[k:]]
-                    where = (
-                        f"before `{_write_line(rest[k])}`" if k < len(rest) else "at the turn's end"
-                    )
-                    name = "recorded-late" if records else "step-before-backward"
-                    yield name, moved, f"`{_write_line(said)}` {where}"
-                    body[:] = order
+        values = {ast.unparse(s.targets[0]): s.value for s in body if isinstance(s, ast.Assign)}
+        for here, moved in enumerate(body):
+            rest, ways, places = [*body[:here], *body[here + 1 :]], [moved], list[int]()
+            name = "recorded-late" if "record" in _find_called(moved) else "step-before-backward"
+            if name == "recorded-late" and isinstance(moved, ast.Expr):
+                ways, places = [moved, _compute_anew(moved, values)], [*range(len(body))]
+            elif name != "recorded-late" and _is_step(moved):
+                back = (k for k in range(here, len(rest)) if "backward" in _find_called(rest[k]))
+                places = [k + 1 for k in islice(back, 1)]
+            for said, k in product(ways, places):
+                where = f"before `{_write_line(rest[k])}`" if rest[k:] else "at the turn's end"
+                made = {id(body): [*rest[:k], said, *rest[k:]]}
+                yield name, made, moved, f"`{_write_line(said)}` {where}"
 
 
 def _compute_anew(record: ast.Expr, values: Mapping[str, ast.expr]) -> ast.stmt:
@@ -368,10 +338,10 @@ class ProgramAnswer:
     elsewhere: Callable[[], Sequence[Reference]]
     steps: int = STEPS  # that a repair may take
 
-    def run(self, reference: Reference, **how: Numbers) -> Trace:
+    def run(self, reference: Reference, **how: Numbers) -> LoopRun:
         return run_program(reference.problem, self.program, self.part, reference.point, **how)
 
-    def compare(self, reference: Reference, run: Trace) -> Comparison:
+    def compare(self, reference: Reference, run: LoopRun) -> Comparison:
         due = reference.trace.values[self.part.name]
         yours = _join(run.values[self.part.name], due)
         _, numbers, largest = flatten(due)
@@ -385,7 +355,7 @@ class ProgramAnswer:
         found = compare_values(yours, due, noise, np.zeros(flatten(yours).numbers.size), what=what)
         return replace(found, remarks=(*found.remarks, *_find_departure(self.part, found)))
 
-    def verdict(self, reference: Reference, here: Trace) -> Comparison:
+    def verdict(self, reference: Reference, here: LoopRun) -> Comparison:
         """Right where the numbers are right at every point."""
         if here.failed:
             tag = "stopped" if here.stopped else "failed"
@@ -471,7 +441,7 @@ def _find_departure(part: Part, found: Comparison) -> Iterator[str]:
 
 
 def _explain(
-    found: Comparison, reply: ProgramAnswer, reference: Reference, here: Trace
+    found: Comparison, reply: ProgramAnswer, reference: Reference, here: LoopRun
 ) -> Comparison:
     """A wrong program with its diagnosis, and where in its text each mistake was made."""
     try:
@@ -487,7 +457,7 @@ def _explain(
 
 
 def _find_repairs(
-    reply: ProgramAnswer, reference: Reference, here: Trace
+    reply: ProgramAnswer, reference: Reference, here: LoopRun
 ) -> tuple[Named, tuple[str, ...]]:
     """The mistakes without which the program gives the right numbers at every point.
 
@@ -516,7 +486,7 @@ def _find_repairs(
     return {}, ()
 
 
-def _find_suspects(reply: ProgramAnswer, reference: Reference, here: Trace) -> frozenset[str]:
+def _find_suspects(reply: ProgramAnswer, reference: Reference, here: LoopRun) -> frozenset[str]:
     """The variables on which every entry hangs that is wrong, and none that is right.
 
     One slip explains all entries of a list only if it was made there.
@@ -554,7 +524,7 @@ def _list_sizes(reference: Reference) -> list[str]:
     return [text for size, text in found.items() if size > 1]
 
 
-def _find_replays(reference: Reference, here: Trace) -> Named:
+def _find_replays(reference: Reference, here: LoopRun) -> Named:
     """The mistakes that add and step the same when they are made in the reference."""
     mine = _moves(here.entries) if here.ended else []
     if not mine or is_same(mine, _moves(reference.trace.entries)):
@@ -570,7 +540,7 @@ def _moves(entries: Sequence[LedgerEntry]) -> list[Output]:
     return [amount for _, amount in moves[:last]]
 
 
-def _list_remarks(reference: Reference, here: Trace) -> Iterator[str]:
+def _list_remarks(reference: Reference, here: LoopRun) -> Iterator[str]:
     """How often the ledger's verbs were said, where that is not as often as is due; warnings."""
     came, due = (
         Counter((entry.verb, entry.leaf.name) for entry in run.entries)

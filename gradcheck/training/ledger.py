@@ -105,15 +105,15 @@ class LoopVerbs:
 class Holder:
     """What holds a `.grad`: a tensor, and its number in the order in which they come.
 
-    `last` is what was done to its `.grad`, or was not: "held back". `window` counts the gradients
-    since the last clearing or step, `moved` is how far that went.
+    `last` is what was done to its `.grad`, or was not: "held back". `added` are the numbers of the
+    gradients since the last clearing or step, `moved` is how far that went.
     """
 
     tensor: Tensor
     number: int
     name: str = ""
     last: str = ""
-    window: int = 0
+    added: list[int] = field(default_factory=list)
     moved: Array | None = None
 
     @property
@@ -126,6 +126,7 @@ class Holder:
 class BackwardCall(BackwardPass):
     """A pass back of a program: the value it began from, and the k of `loss / k`."""
 
+    names: dict[Step, str] = field(default_factory=dict)
     value: Array = field(default_factory=lambda: np.zeros(()))
     divisor: float = 1.0
 
@@ -158,7 +159,8 @@ class GradLedger:
     """Follows a run on the engine: its passes back, who holds a `.grad`, what was done to that.
 
     `together` is the number of gradients that the fullest window adds up, once that is known; more
-    operations than `limit` end in OutOfBudget. One that is not `watched` stays empty.
+    operations than `limit` end in OutOfBudget. One that is not `watched` stays empty. `windows` are
+    the numbers that are added up where a gradient is, by the gradient's number.
     """
 
     def __init__(
@@ -175,7 +177,7 @@ class GradLedger:
         self.holders, self.by_memory = list[Holder](), dict[int, Holder]()
         self.pending: list[tuple[Holder, Array | None, Array]] = []
         self.spent = self.done = self.idle_clears = self.deposits = self.keeping = 0
-        self.fullest = 1
+        self.windows, self.fullest = dict[int, int](), 1
 
     def watching(self) -> AbstractContextManager[None]:
         """While a program runs; a disturbance of every forward value goes on."""
@@ -195,6 +197,12 @@ class GradLedger:
             found = self.by_memory[id(t._place)] = Holder(t, len(self.holders))
             self.holders.append(found)
         return found
+
+    def name_holders(self, known: Mapping[int, str]) -> None:
+        """After what is known by identities: a variable, a module's parameter."""
+        for k, holder in enumerate(self.holders):
+            nameless = f"leaf {k + 1}" if holder.tensor.is_leaf else "an intermediate value"
+            holder.name = holder.name or known.get(id(holder.tensor), nameless)
 
     def name_of(self, step: Step) -> str:
         """What a leaf is called, or a value that gradients are asked for."""
@@ -288,9 +296,10 @@ class GradLedger:
         do()
         after = np.array(unwrap(holder.tensor))
         previous = np.zeros(before.shape) if holder.moved is None else holder.moved
-        step = Write(holder.number, before, after, previous, holder.window, self.together)
+        step = Write(holder.number, before, after, previous, len(holder.added), self.together)
         value = np.asarray(self._say("write", step, holder.tensor))
-        holder.moved, holder.window = after - before, 0
+        holder.moved = after - before
+        self._close(holder)
         holder.last = holder.last if holder.last == "held back" else "step"
         self._note("step", holder, np.array(value - before), np.array(unwrap(holder.tensor)))
 
@@ -299,8 +308,8 @@ class GradLedger:
         arrived = (holder.number, before, g, call.divisor, self.together, call.made, holder.last)
         total = self._say("deposit", Deposit(*arrived, number), holder.tensor._grad)
         holder.last, self.deposits = "add", number + 1
-        holder.window += 1
-        self.fullest = max(self.fullest, holder.window)
+        holder.added.append(number)
+        self.fullest = max(self.fullest, len(holder.added))
         self._note("add", holder, g, np.array(total), call.number)
 
     def _say(self, verb: str, given: Numbers, target: Numbers) -> Numbers:
@@ -315,9 +324,13 @@ class GradLedger:
         cleared = self.verbs.say("clear", Clear(holder.number, holder.held, holder.last))
         holder.last = "clear" if cleared else "held back"
         if cleared:
-            holder.window = 0
+            self._close(holder)
             do()
             self._note("clear", holder, None, left)
+
+    def _close(self, holder: Holder) -> None:
+        self.windows |= dict.fromkeys(holder.added, len(holder.added))
+        holder.added.clear()
 
     def _note(
         self, verb: str, holder: Holder, amount: Numbers, total: Numbers, *event: int

@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import cycle, islice
+from itertools import cycle, groupby, islice
+from operator import attrgetter
 
 import numpy as np
 
@@ -41,7 +42,7 @@ from gradcheck.training.outputs import (
     is_sure,
     spread,
 )
-from gradcheck.training.run import Trace, run_program, trace
+from gradcheck.training.run import LoopRun, run_program, trace
 from gradcheck.values import Array, Numbers
 from gradcheck.verdict.consult import VERDICTS
 from gradcheck.verdict.passes import JudgedPass, judge_pass
@@ -71,7 +72,7 @@ def _make_hypothesis(fits: Sequence[Replay]) -> Hypothesis:
     return Hypothesis(fits[0].mistake, places.pop() if len(places) == 1 else None, everywhere)
 
 
-def _list_remarks(found: Sequence[Sequence[Replay]], right: Trace) -> Iterator[str]:
+def _list_remarks(found: Sequence[Sequence[Replay]], right: LoopRun) -> Iterator[str]:
     """On which occasion alone, where no other would do; why several fit."""
     for fits in found:
         row, nth = fits[0].mistake, fits[0].scope.occasion
@@ -108,7 +109,7 @@ class Reference:
 
     problem: Problem
     point: Point
-    trace: Trace
+    trace: LoopRun
     noise: Mapping[str, Array]
     events: tuple[JudgedPass, ...] = ()
 
@@ -153,10 +154,8 @@ class Reference:
         first = departs(answer, self.trace.values[part], slack)
         remarks = [] if first is None else [f"the trace departs at entry {first}, counted from 0"]
         fits = self.find_cheapest(lambda made: is_same(answer, made.values[part], slack))
-        groups: dict[Mistake, list[Replay]] = {}
-        for replay in sorted(fits, key=lambda fit: -fit.mistake.common):
-            groups.setdefault(replay.mistake, []).append(replay)
-        found = list(groups.values())
+        fits.sort(key=lambda fit: -fit.mistake.common)
+        found = [list(same) for _, same in groupby(fits, attrgetter("mistake"))]
         remarks += _list_remarks(found, self.trace)
         return Diagnosis(tuple(map(_make_hypothesis, found)), tuple(remarks))
 
@@ -198,9 +197,10 @@ def run_and_judge(problem: Problem) -> Reference:
 
 def reference_at(problem: Problem, point: Point) -> Reference | None:
     """What is read at the end of a program at a point, where it is firm there."""
-    with suppress(GradcheckError):
-        found = _run_reference(problem, point) if problem.admits(point) else None
-        return found if found and found.is_firm else None
+    if problem.admits(point):
+        with suppress(GradcheckError):
+            found = _run_reference(problem, point)
+            return found if found.is_firm else None
     return None
 
 
@@ -243,9 +243,8 @@ def _find_point(problem: Problem) -> Point:
 
 def draw_further(problem: Problem, count: int) -> Iterator[Reference]:
     """What is read at the end of a program at points with the inputs drawn anew."""
-    return islice(
-        (found for found in _draw_references(problem, TRIES * count) if found.is_firm), count
-    )
+    drawn = _draw_references(problem, TRIES * count)
+    return islice((found for found in drawn if found.is_firm), count)
 
 
 def draw_elsewhere(problem: Problem) -> Iterator[Reference]:
@@ -288,19 +287,19 @@ def find_blind(reference: Reference) -> tuple[Finding, ...]:
     ]
     seen = [replay for replay in made if not _is_same(replay, right.values)]
     rows = {replay.mistake for replay in seen}
-    hidden = {r.mistake: r for r in reversed(made) if r.mistake not in rows}
-    return (*_find_hidden(reference, [*hidden.values()][::-1]), *_find_alike(seen))
+    firsts = (next(same) for _, same in groupby(made, attrgetter("mistake")))
+    hidden = (replay for replay in firsts if replay.mistake not in rows)
+    return (*(_describe_hidden(each, right) for each in hidden), *_find_alike(seen))
 
 
 def _is_same(replay: Replay, values: Mapping[str, Output]) -> bool:
     return all(is_near(value, values[part]) for part, value in replay.values.items())
 
 
-def _find_hidden(reference: Reference, hidden: Sequence[Replay]) -> Iterator[Finding]:
-    for replay in hidden:
-        cure = ASK.get(_tell_apart(replay.entries, reference.trace.entries), ANOTHER_STEP)
-        place = replay.places[0] if len(replay.places) == 1 else None
-        yield Finding("invisible", (replay.mistake,), place, cure)
+def _describe_hidden(replay: Replay, right: LoopRun) -> Finding:
+    cure = ASK.get(_tell_apart(replay.entries, right.entries), ANOTHER_STEP)
+    place = replay.places[0] if len(replay.places) == 1 else None
+    return Finding("invisible", (replay.mistake,), place, cure)
 
 
 def _find_alike(seen: Sequence[Replay]) -> Iterator[Finding]:
@@ -314,11 +313,8 @@ def _find_alike(seen: Sequence[Replay]) -> Iterator[Finding]:
     for first, *others in groups:
         rows = dict.fromkeys(replay.mistake for replay in (first, *others))
         if len(rows) > 1:
-            pairs = [
-                _tell_apart(first.entries, other.entries)
-                for other in others
-                if other.mistake is not first.mistake
-            ]
+            unlike = (each for each in others if each.mistake is not first.mistake)
+            pairs = (_tell_apart(first.entries, each.entries) for each in unlike)
             cure = next((ASK[pair] for pair in pairs if any(pair)), "")
             (why, other), *_ = [*([] if cure else explain_several(rows)), ("", "")]
             yield Finding("alike", tuple(rows), None, cure or other, len(rows), why)

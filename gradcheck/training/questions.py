@@ -26,7 +26,7 @@ from gradcheck.opinions.tape import Record, replay
 from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.record import Input, Part, Path, Point, Problem, is_training
 from gradcheck.training.ledger import BackwardCall, GradLedger, Holder, Span
-from gradcheck.training.run import RunEnd, execute
+from gradcheck.training.run import LoopRun
 from gradcheck.values import Array, Numbers, Params
 from gradcheck.verdict.passes import find_value
 
@@ -152,9 +152,9 @@ def add_written_leaves(problem: Problem, point: Point) -> Problem:
 
     `x = tensor(2.0, requires_grad=True)` is a way to say where a function is differentiated.
     """
-    words, found = _run(problem, point).words, dict[str, Input]()
-    for k, (leaf, numbers) in enumerate(words.written):
-        name = words.ledger.enter(leaf).name
+    end, found = _run(problem, point), dict[str, Input]()
+    for k, (leaf, numbers) in enumerate(end.written):
+        name = end.ledger.enter(leaf).name
         function = BY_SPELLING.get(name, name) in VOCABULARY.functions
         if name.isidentifier() and not function and name not in (*problem.inputs, *found):
             with suppress(GradcheckError):
@@ -162,10 +162,10 @@ def add_written_leaves(problem: Problem, point: Point) -> Problem:
     return replace(problem, inputs={**problem.inputs, **found}) if found else problem
 
 
-def _run(problem: Problem, point: Point) -> RunEnd:
+def _run(problem: Problem, point: Point) -> LoopRun:
     """PyTorch's warnings are noted where a program is traced, and not said again."""
     with silence_warnings(UserWarning):
-        return execute(problem, point, GradLedger())
+        return LoopRun(problem, point, GradLedger()).execute()
 
 
 # -- what a part reads ---------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def read_gradient(problem: Problem, part: Part, point: Point) -> GradientRead:
     end = _run(problem, point)
     holder, calls = _find_source(end, _read(part, end))
     pieces = [piece for call in calls for piece in call.roots]
-    leaves = _find_leaves(end.words.ledger, [record for record, _ in pieces], point)
+    leaves = _find_leaves(end.ledger, [record for record, _ in pieces], point)
     if holder.name not in leaves or not leaves.keys() <= problem.inputs.keys():
         raise GradcheckError(OTHER)
     above = [(record.above(leaves.values()), _find_cotangent(g)) for record, g in pieces]
@@ -212,7 +212,7 @@ def _find_cotangent(g: Numbers) -> Array | None:
     return None if not given.shape and given == 1.0 else given
 
 
-def _read(part: Part, end: RunEnd) -> Numbers:
+def _read(part: Part, end: LoopRun) -> Numbers:
     """What a part reads, before numbers are taken out of it: `x.grad` of `x.grad.item()`."""
     with silence_warnings(UserWarning):
         if part.ask is None:
@@ -225,14 +225,14 @@ def _read(part: Part, end: RunEnd) -> Numbers:
         return end.look_up(ask)
 
 
-def _find_source(end: RunEnd, value: Numbers) -> tuple[Holder, list[BackwardCall]]:
+def _find_source(end: LoopRun, value: Numbers) -> tuple[Holder, list[BackwardCall]]:
     """The leaf whose gradient a value is, and the calls whose gradients it adds up.
 
     Those are the calls that added to its `.grad` after that was last cleared.
     """
     if not isinstance(value, Tensor):
         raise GradcheckError(OTHER)
-    ledger, calls = end.words.ledger, list[BackwardCall]()
+    ledger, calls = end.ledger, list[BackwardCall]()
     holder = next((h for h in ledger.holders if h.tensor._grad is value), None)
     for entry in ledger.entries:
         if holder is not None and entry.leaf is holder:
@@ -240,7 +240,7 @@ def _find_source(end: RunEnd, value: Numbers) -> tuple[Holder, list[BackwardCall
                 calls = []
             elif entry.event is not None:
                 calls.append(ledger.calls[entry.event])
-    for result, call, x in end.words.taken:
+    for result, call, x in end.taken:
         if result is value:
             holder, calls = ledger.enter(x), [call]
     if holder is None or not (holder.tensor.is_leaf and holder.tensor.requires_grad):
@@ -336,8 +336,8 @@ def read_balls(problem: Problem, point: Point) -> dict[str, Numbers]:
     for name, value in end.names.items():
         if isinstance(value, Tensor) and value.requires_grad:
             with suppress(GradcheckError, KeyError):
-                record = end.words.ledger.observer.record(value._step())
-                leaves = _find_leaves(end.words.ledger, [record], point)
+                record = end.ledger.observer.record(value._step())
+                leaves = _find_leaves(end.ledger, [record], point)
                 given = {step: balls(point[leaf]) for leaf, step in leaves.items()}
                 found[name] = replay(make_exact(record.above(given), "ball"), given, "ball")
         if isinstance(value, NUMBERS) and name not in found:

@@ -7,13 +7,13 @@ elements and operations, which are counted, and no clock.
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from types import SimpleNamespace
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -28,31 +28,42 @@ from gradcheck.errors import STUDENT_EXPONENT, Complaint, GradcheckError, OutOfB
 from gradcheck.language.budget import Budget
 from gradcheck.language.grammar import list_targets
 from gradcheck.language.kinds import KINDS, RECORDED_WORDS, VOCABULARY
-from gradcheck.language.program import Program, check_expression, check_program, run
+from gradcheck.language.program import Program, RunOutcome, check_expression, check_program, run
 from gradcheck.language.vocabulary import words
 from gradcheck.ops.shapes import as_tuple
 from gradcheck.problem.record import ERROR, Part, Point, Problem
 from gradcheck.scripts.run import LeafNames
-from gradcheck.training.ledger import CHUNK, BackwardCall, GradLedger, LedgerEntry, LoopVerbs
+from gradcheck.training.ledger import CHUNK, BackwardCall, GradLedger, LoopVerbs
 from gradcheck.training.outputs import Output, as_value
 from gradcheck.values import Array, Numbers, Params, Routine
 
 Taken: TypeAlias = tuple[Numbers, BackwardCall, Tensor]
+ROOMY = Budget()
 WHOLE = "write 2.0 for 2, or give dtype=float"
 
 
-class LoopWords:
-    """The words of one run, and what they left.
+class LoopRun:
+    """One run of a problem's program at a point: its words, and what it left.
 
     `recorded` are the series of `record(...)`; `taken` the gradients that `grad(...)` gave, each
     with its call and what it is a gradient by; `written` the leaves that the text makes out of
-    numbers, with those. `moved` are others in their place.
+    numbers, with those. `names` are all variables at its end, `values` the answers to what is
+    asked, by part; `notes` are PyTorch's warnings, `error` is what it ended in, where that is
+    asked. Of an answer that is a program `failed` says why nothing could be read, `stopped` that
+    its allowance was used up, `ended` that it came to its end.
     """
 
-    def __init__(self, ledger: GradLedger, moved: Mapping[int, Array]) -> None:
-        self.ledger, self.moved, self.generator = ledger, moved, Generator()
-        self.recorded, self.taken = dict[str, list[Numbers]](), list[Taken]()
-        self.written: list[tuple[Tensor, Array]] = []
+    def __init__(
+        self, problem: Problem, point: Point, ledger: GradLedger, budget: Budget = ROOMY
+    ) -> None:
+        self.problem, self.point, self.ledger, self.budget = problem, point, ledger, budget
+        self.calls, self.entries = ledger.calls, ledger.entries
+        self.moved = {each.written: point[name] for name, each in problem.inputs.items()}
+        self.generator, self.recorded = Generator(), dict[str, Numbers]()
+        self.taken, self.written = list[Taken](), list[tuple[Tensor, Array]]()
+        self.names, self.values = dict[str, Numbers](), dict[str, Output]()
+        self.notes, self.error = list[str](), cast(TextError | None, None)
+        self.failed, self.stopped, self.ended = "", False, False
         makers = {**MAKERS, **self.generator.makers()}
         self.table: dict[str, Routine] = {
             **{name: partial(self.make, maker) for name, maker in makers.items()},
@@ -133,6 +144,61 @@ class LoopWords:
             self.ledger.enter(parameter)
         return made
 
+    # -- the program, and what it is asked
+
+    def execute(self) -> "LoopRun":
+        """Run the program, its leaves named after the variables; itself.
+
+        Where it is asked what the program ends in, it may end in an error.
+        """
+        program = self.problem.program
+        inputs = {
+            name: self.leaf(self.point[name], name)
+            if entry.requires_grad and not program.arrays
+            else tensor(self.problem.in_numpy(name, self.point[name]))
+            for name, entry in self.problem.inputs.items()
+            if entry.written is None
+        }
+        asked = (n for p in self.problem.parts if p.ask is not None for n in ast.walk(p.ask.tree))
+        ends = any(getattr(node, "id", "") == ERROR for node in asked)
+        outcome = self._run(program, inputs, keep_error=ends)
+        self.ledger.done, self.error, self.ended = outcome.done, outcome.error, True
+        turns = [node.target for node in ast.walk(program.tree) if isinstance(node, ast.For)]
+        last = frozenset().union(*map(list_targets, turns))
+        plain = {name: value for name, value in outcome.names.items() if name not in last}
+        self.ledger.name_holders(LeafNames([plain, outcome.names]).known)
+        error = None if self.error is None else self.error.complaints[0].message
+        self.names = {ERROR: error, **outcome.names, "recorded": SimpleNamespace(**self.recorded)}
+        return self
+
+    @contextmanager
+    def note_warnings(self) -> Iterator[None]:
+        with warnings.catch_warnings(record=True, action="always", category=UserWarning) as caught:
+            yield
+        self.notes += dict.fromkeys(str(warning.message) for warning in caught)
+
+    def read(self, part: Part) -> Output:
+        """What a part reads: its expression, or the `.grad` of the input it is named after.
+
+        Of a program that ended in an error, what does not exist is None.
+        """
+        try:
+            return as_value(self.look_up(part.ask or part.name))
+        except TextError:
+            if self.error is None or part.ask is None:
+                raise
+            return None
+
+    def look_up(self, asked: Program | str) -> Numbers:
+        """The value of an expression, or the `.grad` of an input."""
+        if isinstance(asked, str):
+            return self.names[asked].grad
+        return self._run(asked, self.names).value
+
+    def _run(self, program: Program, names: Params, **how: bool) -> RunOutcome:
+        with self.ledger.watching():
+            return run(program, names, KINDS["tensor"], self.budget, context=self.table, **how)
+
 
 def _feed(make: Routine, say: Routine) -> Routine:
     """What makes something of arguments that are said otherwise."""
@@ -156,126 +222,18 @@ def _holds_tensors(data: Numbers) -> bool:
     return isinstance(data, Tensor)
 
 
-# -- a program, and what it is asked ---------------------------------------------------------------
-
-ROOMY = Budget()
-
-
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """What one run left: the answers to what is asked, by part, and its ledger.
-
-    `notes` are PyTorch's warnings; `error` is what the program ended in, where that is asked;
-    `drawn` says whether it drew. Of an answer that is a program `failed` says why nothing could be
-    read, `stopped` that its allowance was used up, `ended` that it came to its end.
-    """
-
-    values: Mapping[str, Output]
-    ledger: GradLedger
-    notes: tuple[str, ...] = ()
-    error: TextError | None = None
-    drawn: bool = False
-    recorded: Mapping[str, Output] = field(default_factory=dict)
-    failed: str = ""
-    stopped: bool = False
-    ended: bool = True
-
-    @property
-    def calls(self) -> list[BackwardCall]:
-        return self.ledger.calls
-
-    @property
-    def entries(self) -> list[LedgerEntry]:
-        return self.ledger.entries
-
-
 def trace(
     problem: Problem, point: Point, verbs: LoopVerbs | None = None, *, together: int = 1
-) -> Trace:
+) -> LoopRun:
     """Run the program on the engine; raises TextError or OutOfBudget, as any program does."""
-    ledger, notes = GradLedger(verbs, together), list[str]()
-    with _note_warnings(notes):
-        end = execute(problem, point, ledger)
-        values = {part.name: end.read(part) for part in problem.parts}
-    ledger.calls[:] = [
-        replace(call, names={step: ledger.name_of(step) for step in call.landed})
-        for call in ledger.calls
-    ]
-    recorded = {name: as_value(value) for name, value in end.words.recorded.items()}
-    drawn = end.words.generator.used
-    return Trace(values, ledger, tuple(notes), end.error, drawn, recorded)
-
-
-@contextmanager
-def _note_warnings(notes: list[str]) -> Iterator[None]:
-    with warnings.catch_warnings(record=True, action="always", category=UserWarning) as caught:
-        yield
-    notes += dict.fromkeys(str(warning.message) for warning in caught)
-
-
-@dataclass(frozen=True, eq=False)
-class RunEnd:
-    """What a run can be asked at its end: all variables, what was recorded, and the error."""
-
-    names: dict[str, Numbers]
-    words: LoopWords
-    error: TextError | None
-
-    def read(self, part: Part, budget: Budget = ROOMY) -> Output:
-        """What a part reads: its expression, or the `.grad` of the input it is named after.
-
-        Of a program that ended in an error, what does not exist is None.
-        """
-        try:
-            return as_value(self.look_up(part.ask or part.name, budget))
-        except TextError:
-            if self.error is None or part.ask is None:
-                raise
-            return None
-
-    def look_up(self, asked: Program | str, budget: Budget = ROOMY) -> Numbers:
-        """The value of an expression, or the `.grad` of an input."""
-        if isinstance(asked, str):
-            return self.names[asked].grad
-        with self.words.ledger.watching():
-            return run(asked, self.names, KINDS["tensor"], budget, context=self.words.table).value
-
-
-def execute(problem: Problem, point: Point, ledger: GradLedger, budget: Budget = ROOMY) -> RunEnd:
-    """Run a program, its leaves named after the variables.
-
-    Where it is asked what the program ends in, it may end in an error.
-    """
-    entries = problem.inputs.items()
-    written = {entry.written: point[n] for n, entry in entries if entry.written is not None}
-    words = LoopWords(ledger, written)
-    inputs = {
-        name: words.leaf(point[name], name)
-        if entry.requires_grad and not problem.program.arrays
-        else tensor(problem.in_numpy(name, point[name]))
-        for name, entry in entries
-        if entry.written is None
-    }
-    asked = (n for p in problem.parts if p.ask is not None for n in ast.walk(p.ask.tree))
-    ends = any(getattr(node, "id", "") == ERROR for node in asked)
-    with ledger.watching():
-        outcome = run(
-            problem.program, inputs, KINDS["tensor"], budget, context=words.table, keep_error=ends
-        )
-    ledger.done = outcome.done
-    _name_holders(ledger, outcome.names, problem.program.tree)
-    error = None if outcome.error is None else outcome.error.complaints[0].message
-    series = SimpleNamespace(**words.recorded)
-    return RunEnd({ERROR: error, **outcome.names, "recorded": series}, words, outcome.error)
-
-
-def _name_holders(ledger: GradLedger, names: Params, tree: ast.Module) -> None:
-    """After the variables that hold them, or lists, or modules; after those of a loop at last."""
-    turning = {n for f in ast.walk(tree) if isinstance(f, ast.For) for n in list_targets(f.target)}
-    known = LeafNames([{n: v for n, v in names.items() if n not in turning}, names]).known
-    for k, holder in enumerate(ledger.holders):
-        nameless = f"leaf {k + 1}" if holder.tensor.is_leaf else "an intermediate value"
-        holder.name = holder.name or known.get(id(holder.tensor), nameless)
+    found = LoopRun(problem, point, GradLedger(verbs, together))
+    with found.note_warnings():
+        found.execute()
+        found.values = {part.name: found.read(part) for part in problem.parts}
+    for call in found.ledger.calls:
+        call.names.update({step: found.ledger.name_of(step) for step in call.landed})
+    found.recorded = {name: as_value(value) for name, value in found.recorded.items()}
+    return found
 
 
 # -- an answer that is a program -------------------------------------------------------------------
@@ -375,38 +333,35 @@ def run_program(
     share: int = 1,
     steps: int = STEPS,
     watched: bool = True,
-) -> Trace:
+) -> LoopRun:
     """Run a program in the place of the reference, and read the part; never raises.
 
     With `share` 8 it gets an eighth of the allowance, but `steps` at most. One that is not
     `watched` has no ledger.
     """
     ledger = GradLedger(verbs, limit=OPERATIONS // share, watched=watched)
-    notes = list[str]()
-    answering, budget = replace(problem, program=program), make_allowance(program, share, steps)
+    answering = replace(problem, program=program)
     answering.places.update(problem.places)  # whole numbers there are whole in any program
-    value: Output = None
-    failed, stopped, ended = "", False, False
-    with _note_warnings(notes):
+    found = LoopRun(answering, point, ledger, make_allowance(program, share, steps))
+    found.values[part.name] = None
+    with found.note_warnings():
         try:
-            end = execute(answering, point, ledger, budget)
-            ended = True
-            value, failed = _read(problem, part, end, budget)
+            found.failed = _read(problem, part, found.execute())
         except TextError as error:
             ledger.done = error.done
-            failed = "\n".join(map(str, error.complaints))
+            found.failed = "\n".join(map(str, error.complaints))
         except GradcheckError as error:
-            failed, stopped = str(error), isinstance(error, OutOfBudget)
-    values = {part.name: value}
-    return Trace(values, ledger, tuple(notes), failed=failed, stopped=stopped, ended=ended)
+            found.failed, found.stopped = str(error), isinstance(error, OutOfBudget)
+    return found
 
 
-def _read(problem: Problem, part: Part, end: RunEnd, budget: Budget) -> tuple[Output, str]:
-    """What a part reads, or why it cannot be read; its place is nothing to a student."""
-    if absent := _describe_absent(problem, part, end):
-        return None, absent
+def _read(problem: Problem, part: Part, found: LoopRun) -> str:
+    """Read a part; or why it cannot be read, whose place is nothing to a student."""
+    if absent := _describe_absent(problem, part, found):
+        return absent
     try:
-        return end.read(part, budget), ""
+        found.values[part.name] = found.read(part)
+        return ""
     except TextError as error:
         said = error.complaints[0].message
     except UNREADABLE as error:
@@ -414,15 +369,15 @@ def _read(problem: Problem, part: Part, end: RunEnd, budget: Budget) -> tuple[Ou
     except TOO_MUCH:
         said = "it holds lists that are nested too deep"
     read = part.ask.source if part.ask else part.name
-    return None, f"`{read}` cannot be read at the end of the program: {said[:WIDEST]}"
+    return f"`{read}` cannot be read at the end of the program: {said[:WIDEST]}"
 
 
-def _describe_absent(problem: Problem, part: Part, end: RunEnd) -> str:
+def _describe_absent(problem: Problem, part: Part, end: LoopRun) -> str:
     """What a part reads and a program did not leave; "" where everything is there."""
     due = list_targets(problem.program.tree) | problem.inputs.keys()
     for node in ast.walk(part.ask.tree) if part.ask else ():
         match node:
-            case ast.Attribute(ast.Name("recorded"), name) if name not in end.words.recorded:
+            case ast.Attribute(ast.Name("recorded"), name) if name not in end.recorded:
                 return f"nothing was recorded as `{name}` - call `record({name}=...)`"
             case ast.Name(name) if name not in end.names and name in due:
                 return f"the program leaves no `{name}` - give it a value under this name"
