@@ -148,7 +148,7 @@ class Walk(NameWalk):
             for clause in node.generators:
                 if clause.is_async:
                     self.refuse(clause.iter, *OTHERWISE)
-                values, target = self.visit(clause.iter), self.plain_target(clause.target)
+                values, target = self.visit(clause.iter), self.target(clause.target, plain=True)
                 inner.enter_context(self.scope(list_targets(clause.target)))
                 tests = [call_at(test, "guard.truth", self.visit(test)) for test in clause.ifs]
                 each = call_at(values, "guard.each", values)
@@ -188,12 +188,16 @@ class Walk(NameWalk):
                 call = call_at(node, "guard.item_in_place", op, owner, key, value)
         return ast.copy_location(ast.Expr(call), node)
 
-    def target(self, node: ast.expr) -> ast.expr:
+    def target(self, node: ast.expr, plain: bool = False) -> ast.expr:
+        """What is assigned; of a loop's variables, which are `plain`, names and tuples alone."""
         match node:
             case ast.Name():
                 self.good_name(node, node.id)
             case ast.Tuple() | ast.List():
-                return remake(node, elts=[self.target(each) for each in node.elts])
+                return remake(node, elts=[self.target(each, plain) for each in node.elts])
+            case _ if plain:
+                cure = "write `for name in values:`"
+                self.refuse(node, "a loop variable that is no plain name", cure)
             case ast.Subscript():
                 owner, key, base = self.visit(node.value), self.key(node.slice), node.value
                 while isinstance(base, ast.Attribute | ast.Subscript):
@@ -213,18 +217,8 @@ class Walk(NameWalk):
                 self.visit(node)
         return node
 
-    def plain_target(self, node: ast.expr) -> ast.expr:
-        if isinstance(node, ast.Tuple | ast.List):
-            return remake(node, elts=[self.plain_target(each) for each in node.elts])
-        if isinstance(node, ast.Name):
-            self.good_name(node, node.id)
-        else:
-            cure = "write `for name in values:`"
-            self.refuse(node, "a loop variable that is no plain name", cure)
-        return node
-
     def visit_For(self, node: ast.For) -> ast.stmt:
-        values, target = self.visit(node.iter), self.plain_target(node.target)
+        values, target = self.visit(node.iter), self.target(node.target, plain=True)
         body, orelse = self.all(node.body), self.all(node.orelse)
         each = call_at(values, "guard.each", values)
         return remake(node, target=target, iter=each, body=body, orelse=orelse)
@@ -338,14 +332,12 @@ def list_statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def find_assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
-    names: set[str] = set()
-    for node in list_statements(body):
-        match node:
-            case ast.Assign(targets=targets):
-                names.update(*map(list_targets, targets))
-            case ast.AugAssign(target=target) | ast.For(target=target):
-                names |= list_targets(target)
-    return frozenset(names)
+    targets = (
+        target
+        for node in list_statements(body)
+        for target in (*getattr(node, "targets", ()), getattr(node, "target", ast.Pass()))
+    )
+    return frozenset().union(*map(list_targets, targets))
 
 
 def list_targets(node: ast.AST) -> frozenset[str]:

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial, reduce
+from functools import partial, partialmethod, reduce
 from itertools import islice
 from math import isfinite, prod
 from operator import index
@@ -254,22 +254,17 @@ class Guards:
     rank = staticmethod(lambda value: len(shape_of(value)))
     count = staticmethod(lambda value: prod(shape_of(value)))
 
-    def floats(self, value: Value) -> Value:
-        """`(y == label).float()`: truth values and integers as decimal numbers, others as is."""
-        plain = np.asarray(unwrap(value))
-        return plain.astype(np.float64)[()] if plain.dtype.kind in "biu" else value
-
     def cast(self, value: Value, dtype: type) -> Value:
-        """`y.to(int)`: the entries as numbers of another type."""
-        if dtype is float:
-            return self.floats(value)
+        """`y.to(int)`, `(y == label).float()`: the entries as numbers of another type."""
         plain = np.asarray(unwrap(value))
+        if dtype is float:
+            return plain.astype(np.float64)[()] if plain.dtype.kind in "biu" else value
         if plain.dtype.kind == "O" or not any(dtype is kind for kind in (int, bool)):
             raise TypeError("numbers are made floats, whole or truth values only - write `float`")
         return plain.astype(dtype)[()]
 
-    def wholes(self, value: Value) -> Value:
-        return self.cast(value, int)
+    floats = partialmethod(cast, dtype=float)
+    wholes = partialmethod(cast, dtype=int)
 
     def truths(self, value: Value) -> Value:
         return self.operate("not_equal", value, 0)

@@ -75,6 +75,8 @@ def strip_value(value: Any) -> Any:
     """What was typed, as JSON can say it: other numbers and strange keys become texts."""
     if isinstance(value, dict):
         return {str(key): strip_value(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray):
+        return strip_value(value.tolist())
     if isinstance(value, list | tuple):
         return [strip_value(entry) for entry in value]
     if isinstance(value, float):

@@ -26,7 +26,7 @@ from gradcheck.report.verdicts import (
     write_summary,
 )
 from gradcheck.scripts import Ended, ScriptJudgement
-from gradcheck.training import Reference, to_json
+from gradcheck.training import Reference
 from gradcheck.verdict.passes import JudgedPass
 
 DRAWN = "random numbers are drawn by gradcheck's own generator: they are not PyTorch's"
@@ -242,7 +242,7 @@ def write_training_line(problem: Problem, reference: Reference) -> str:
     """The line of `solve --json`: what is asked as parts, the events and the ledger beside them."""
     trace = reference.trace
     said = {"verdict": reference.verdict, "closed_form": None}
-    answers = {name: strip_value(to_json(value)) for name, value in trace.values.items()}
+    answers = {name: strip_value(value) for name, value in trace.values.items()}
     ledger = [
         {
             "verb": entry.verb,

@@ -66,22 +66,20 @@ def _say_stack(input_size: int, hidden_size: int, nonlinearity: str = "", **rest
 def _run_stack(self: Value, x: Value, state: Value = None) -> Value:
     """Cells, one a layer and a way, step after step: all values, and the last states."""
     cell, stack = LAYERS[f"{type(self).__name__}Cell"], TABLE["stack"]
-    turned = self.batch_first and x.ndim == 3
+    turned, pair = self.batch_first and x.ndim == 3, type(self).__name__ == "LSTM"
     values, last = list(x.transpose(0, 1) if turned else x), list[Value]()
+    given = state if pair or state is None else (state,)
     zero = np.zeros((*values[0].shape[:-1], self.hidden_size))
-    pair = type(self).__name__ == "LSTM"
     for k in range(self.num_layers):
         values = [draw_dropout(v, self.dropout, self.training and k > 0) for v in values]
         sides = []
         for way in WAYS[: 1 + self.bidirectional]:
-            weights = [getattr(self, f"{name}_l{k}{way}") for name in cell.held]
-            held: Value = (zero, zero) if pair else zero
-            if state is not None:
-                held = tuple(each[len(last)] for each in state) if pair else state[len(last)]
-            came = list[Value]()
+            weights, came = [getattr(self, f"{name}_l{k}{way}") for name in cell.held], []
+            held = [zero] * (1 + pair) if given is None else [each[len(last)] for each in given]
             for step in values[::-1] if way else values:
-                held = everything()[cell.row](step, held, *weights)
-                came.append(held[0] if pair else held)
+                made = everything()[cell.row](step, held if pair else held[0], *weights)
+                held = made if pair else [made]
+                came.append(held[0])
             sides.append(came[::-1] if way else came)
             last.append(held)
         pairs = zip(*sides, strict=True)
@@ -89,7 +87,8 @@ def _run_stack(self: Value, x: Value, state: Value = None) -> Value:
             each[0] if len(each) == 1 else TABLE["concatenate"](each, axis=-1) for each in pairs
         ]
     out = stack(values).transpose(0, 1) if turned else stack(values)
-    return out, tuple(map(stack, zip(*last, strict=True))) if pair else stack(last)
+    ends = tuple(map(stack, zip(*last, strict=True)))
+    return out, ends if pair else ends[0]
 
 
 for name in ("RNN", "GRU", "LSTM"):

@@ -342,6 +342,9 @@ class ProgramAnswer:
         return run_program(reference.problem, self.program, self.part, reference.point, **how)
 
     def compare(self, reference: Reference, run: LoopRun) -> Comparison:
+        if run.failed:
+            tag = "stopped" if run.stopped else "failed"
+            return Comparison("wrong", remarks=(run.failed[:LONGEST_REMARK],), tags=(tag,))
         due = reference.trace.values[self.part.name]
         yours = _join(run.values[self.part.name], due)
         _, numbers, largest = flatten(due)
@@ -357,21 +360,16 @@ class ProgramAnswer:
 
     def verdict(self, reference: Reference, here: LoopRun) -> Comparison:
         """Right where the numbers are right at every point."""
-        if here.failed:
-            tag = "stopped" if here.stopped else "failed"
-            return Comparison("wrong", remarks=(here.failed[:LONGEST_REMARK],), tags=(tag,))
         found = self.compare(reference, here)
         for other in self.elsewhere() if found.verdict == "right" else ():
             run = self.run(other)
             if run.stopped:
                 return Comparison("needs-review", remarks=(f"at another point: {run.failed}",))
-            if run.failed:
-                said = ONLY_HERE, run.failed[:LONGEST_REMARK]
-                return Comparison("wrong", remarks=said, tags=(COPIED,))
             beyond = self.compare(other, run)
             if beyond.verdict != "right":
-                remarks, tags = (ONLY_HERE, *beyond.remarks), (*beyond.tags, COPIED)
-                return replace(beyond, remarks=remarks, tags=tags, point=other.point)
+                tags, point = ((), None) if run.failed else (beyond.tags, other.point)
+                remarks = ONLY_HERE, *beyond.remarks
+                return replace(beyond, remarks=remarks, tags=(*tags, COPIED), point=point)
         alone = found.verdict == "right" and not self.elsewhere()
         return replace(found, tags=(*found.tags, COPIED)) if alone else found
 
@@ -383,10 +381,9 @@ class ProgramAnswer:
         first = LoopVerbs(ways)
         for each in (reference, *self.elsewhere()):
             verbs = first if each is reference else LoopVerbs(ways)
-            how = {"share": SHARE, "steps": self.steps, "verbs": verbs}
-            run = self.run(each, **how, watched=ways is not None)
-            wrong = run.failed or self.compare(each, run).verdict != "right"
-            if wrong or (ways and not first.differed):
+            how = {"share": SHARE, "steps": self.steps, "watched": ways is not None}
+            found = self.compare(each, self.run(each, verbs=verbs, **how))
+            if found.verdict != "right" or (ways and not first.differed):
                 return None
         return first
 

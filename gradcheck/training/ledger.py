@@ -134,11 +134,6 @@ class BackwardCall(BackwardPass):
     def start(self) -> Step:
         return self.roots[0][0].root
 
-    @property
-    def made(self) -> Span:
-        """Where the value it began from was computed."""
-        return getattr(self.start, "span", None)
-
 
 @dataclass(frozen=True, eq=False)
 class LedgerEntry:
@@ -304,11 +299,12 @@ class GradLedger:
         self._note("step", holder, np.array(value - before), np.array(unwrap(holder.tensor)))
 
     def _add(self, holder: Holder, before: Array | None, g: Array) -> None:
-        call, number = self.calls[-1], self.deposits
-        arrived = (holder.number, before, g, call.divisor, self.together, call.made, holder.last)
-        total = self._say("deposit", Deposit(*arrived, number), holder.tensor._grad)
-        holder.last, self.deposits = "add", number + 1
-        holder.added.append(number)
+        call, self.deposits = self.calls[-1], self.deposits + 1
+        made = getattr(call.start, "span", None)  # where the value it began from was computed
+        arrived = (holder.number, before, g, call.divisor, self.together, made, holder.last)
+        total = self._say("deposit", Deposit(*arrived, self.deposits - 1), holder.tensor._grad)
+        holder.last = "add"
+        holder.added.append(self.deposits - 1)
         self.fullest = max(self.fullest, len(holder.added))
         self._note("add", holder, g, np.array(total), call.number)
 

@@ -124,12 +124,6 @@ def departs(a: Output, b: Output, slack: float = 0.0) -> int | None:
     return next((k for k, (x, y) in enumerate(pairs) if not is_same(x, y, slack)), None)
 
 
-def to_json(value: Numbers) -> Numbers:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return [to_json(each) for each in value] if isinstance(value, list | tuple) else value
-
-
 # -- a value beside the one that is due ---------------------------------------------------------
 
 
