@@ -4,39 +4,30 @@ The value is compared with both exact kinds; each VJP, at the cotangent that rea
 ball difference of that one op along a random direction; then fitting and accumulation.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import combinations
-from math import prod
+from math import inf, isfinite, prod
 
 import numpy as np
 from flint import arb
 
 from gradcheck.engine.function import Context
 from gradcheck.engine.tape import RIGHT, Node, Step, pull
-from gradcheck.errors import GradcheckError, OutOfBudget
 from gradcheck.numbers.ball import arbs, balls, middle, radius
 from gradcheck.numbers.run import RUN, precision
 from gradcheck.opinions import limits
+from gradcheck.opinions.differences import measure_slope
 from gradcheck.opinions.floats.scan import scan
 from gradcheck.opinions.opinion import Case, measure_largest
 from gradcheck.opinions.tape import apply_node, lift, record
 from gradcheck.ops.row import ABSTAINS
 from gradcheck.values import Array, Numbers
+from gradcheck.verdict.entries import find_odd_ball
 
 Pieces = dict[int, tuple[Numbers, Numbers]]  # pulled to each operand, as it came and as fitted
-STEP = arb(2) ** -limits.BLAME_STEP
 SIGNED_ZERO = "tells -0 from 0 in float64"  # which exact numbers have not
-UNSUITED = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    NotImplementedError,
-    OutOfBudget,
-    TypeError,
-    ValueError,
-)
 
 
 @dataclass(frozen=True)
@@ -70,8 +61,7 @@ class Applied:
 
     @property
     def theirs(self) -> bool:
-        """Whether it is a `Function` with a backward of the user's own."""
-        return isinstance(self.node.y, Context)
+        return isinstance(self.node.y, Context)  # a `Function` with a backward of the user's own
 
 
 def blame(case: Case) -> Blame:
@@ -87,10 +77,11 @@ def blame(case: Case) -> Blame:
     return Blame(tuple(suspects.values()), tuple(reversed(excuses)))
 
 
-def _run_passes(case: Case) -> tuple[list[Applied], tuple[Suspect, ...]]:
+def _run_passes(case: Case) -> tuple[list[Applied], list[Suspect]]:
     """Every op with what it met in both passes, and where paths meet wrongly."""
     arrived: dict[Step, Numbers] = {}
     pieces: dict[Step, Pieces] = {}
+    sent: dict[Step | None, Numbers] = defaultdict(float)  # to each step, by all that use it
 
     def note_pull(node: Node, i: int, g: Numbers, *given: Numbers) -> Numbers:
         arrived[node] = g
@@ -99,44 +90,38 @@ def _run_passes(case: Case) -> tuple[list[Applied], tuple[Suspect, ...]]:
     def note_fit(node: Node, i: int, g: Numbers) -> Numbers:
         fitted = RIGHT.fit(node, i, g)
         pieces.setdefault(node, {})[i] = g, fitted
+        sent[node.edges[i]] = sent[node.edges[i]] + np.asarray(fitted)
         return fitted
 
     try:
         tape = record(case)
         if tape is None:
-            return [], ()
+            return [], []
         landed = tape.back(replace(RIGHT, pull=note_pull, fit=note_fit))
     except Exception:  # noqa: BLE001 - a wrong op may break the pass itself
-        return [], ()
+        return [], []
     applied = [
         Applied(node, given.operands, given.value, arrived.get(node), pieces.get(node, {}))
         for node in tape.nodes
         for given in [tape.given[node]]
         if given.size + sum(map(np.size, given.operands)) <= limits.LARGE
     ]
-    return applied, tuple(_check_joins(pieces, {**landed, **arrived}))
-
-
-def _check_joins(
-    pieces: Mapping[Numbers, Pieces], arrived: Mapping[Step, Numbers]
-) -> Iterator[Suspect]:
-    """Where what arrived at a step is not the sum of what its users sent."""
-    sent: dict[Step, Numbers] = {}
-    for node, several in pieces.items():
-        for i, (_, fitted) in several.items():
-            edge = node.edges[i]
-            sent[edge] = sent.get(edge, 0) + np.asarray(fitted)
-    for step, total in sent.items():
-        if step in arrived and not np.allclose(total, arrived[step], equal_nan=True):
-            span = getattr(step, "span", None)
-            yield Suspect("engine", "accumulate", span, "paths that meet do not add up")
+    arrived |= landed
+    joins = [
+        Suspect(
+            "engine", "accumulate", getattr(step, "span", None), "paths that meet do not add up"
+        )
+        for step, total in sent.items()
+        if step in arrived and not np.allclose(total, arrived[step], equal_nan=True)
+    ]
+    return applied, joins
 
 
 def _look_at(applied: Applied) -> list[Suspect | str]:
     """What is found at one op; of one whose value is another's nothing more is asked."""
     found: list[Suspect | str] = []
     for check in (_check_pulls,) if applied.theirs else (_check_value, _check_pulls):
-        with suppress(*UNSUITED):  # an op that cannot be run by itself on exact numbers
+        with suppress(Exception):  # an op that cannot be run by itself on exact numbers
             found += list(check(applied))
         if any(isinstance(each, Suspect) or each.endswith(SIGNED_ZERO) for each in found):
             break
@@ -147,39 +132,29 @@ def _look_at(applied: Applied) -> list[Suspect | str]:
 
 
 def _check_value(applied: Applied) -> Iterator[Suspect | str]:
-    row, operands = applied.node.op, [np.asarray(v) for v in applied.operands]
+    """The value beside what the op makes of exact numbers, where float64 can hold that."""
+    node, y, operands = applied.node, applied.y, [np.asarray(v) for v in applied.operands]
     if not all(map(_is_finite, operands)):
         return
-    size = max(1.0, *map(_find_largest, (applied.y, *operands)))
-    exact = arbs(_run(applied.node, applied.operands, "ball")).ravel()
-    forms = {"forward": applied.y.ravel(), "ball": _round_balls(exact)}
-    if any(np.any((v == 0) & np.signbit(v)) for v in operands if v.dtype.kind == "f"):
-        if not np.allclose(forms["forward"], forms["ball"], equal_nan=True):
-            yield f"{row.name} {SIGNED_ZERO}"
-        return
-    if row.symbolic is not ABSTAINS and all(v.dtype.kind in "fiu" for v in operands):
-        made = _run(applied.node, applied.operands, "symbolic")
-        forms["symbolic"] = _round_balls(arbs(made).ravel())
-    if off := _find_odd(forms, size):
-        words = f"the value of {row.name} differs in `{off}`"
-        yield Suspect(row.name, off, applied.node.span, words)
-    for now, ball in zip(forms["forward"], exact, strict=True):
-        if words := _is_lost(float(now), ball, size):
-            yield f"{row.name} {words}"
-
-
-def _find_odd(values: Mapping[str, Array], size: float) -> str:
-    """The one of three that differs from the two others; of two, the first that is named.
-
-    Entries without an exact number are not judged.
-    """
-    known = np.all([np.isfinite(v) for n, v in values.items() if n != "forward"], axis=0)
-    close = {
-        (a, b): np.allclose(values[a][known], values[b][known], limits.WRONG, limits.ROUNDED * size)
-        for a, b in combinations(values, 2)
-    }
-    lonely = [n for n in values if not any(ok for pair, ok in close.items() if n in pair)]
-    return lonely[0] if lonely and not all(close.values()) else ""
+    plain = node.op.symbolic is not ABSTAINS and all(v.dtype.kind in "fiu" for v in operands)
+    kinds = ("ball", "symbolic") if plain else ("ball",)
+    exact = [arbs(_run(node, applied.operands, kind)).flat for kind in kinds]
+    size = max(1.0, *map(_find_largest, (y, *operands)))
+    signed = any(np.any((v == 0) & np.signbit(v)) for v in operands if v.dtype.kind == "f")
+    for now, *made in zip(y.ravel().tolist(), *exact, strict=True):
+        room = limits.WRONG * abs(now) + limits.ROUNDED * size
+        found = {"forward": arb(now, room) if isfinite(now) else arb(inf)}
+        found |= zip(kinds, made, strict=True)
+        held = all(ball == 0 or limits.SMALLEST <= abs(middle(ball)) < inf for ball in made)
+        odd = find_odd_ball(found) if held else None
+        if odd and signed:
+            yield f"{node.op.name} {SIGNED_ZERO}"
+        elif odd:
+            cell = odd if odd in kinds else "forward"
+            words = f"the value of {node.op.name} differs in `{cell}`"
+            yield Suspect(node.op.name, cell, node.span, words)
+        elif words := _is_lost(now, made[0], size):
+            yield f"{node.op.name} {words}"
 
 
 def _is_lost(now: float, ball: arb, size: float) -> str:
@@ -242,36 +217,28 @@ def _measure_slope(applied: Applied, i: int, u: Array) -> arb:
     No number at a kink or a tie.
     """
     node, given = applied.node, applied.operands
-    try:
-        return _measure_on_balls(applied, i, u)
-    except (GradcheckError, *UNSUITED):
-        if not applied.theirs:
-            raise
+    weights = np.broadcast_to(applied.arrived, applied.y.shape)
 
-    def at(h: float) -> float:
+    def on_balls(step: arb) -> arb:
+        moved = balls(arbs(balls(given[i])) + step * arbs(u))
+        value = arbs(_run(node, (*given[:i], moved, *given[i + 1 :]), "ball"))
+        return sum((a * float(b) for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
+
+    def on_floats(h: float) -> float:
         moved = (*given[:i], given[i] + h * u, *given[i + 1 :])
         return float(np.sum(_run(node, moved, "float") * applied.arrived))
 
-    seen = scan(at, 0.0, scale=1.0)
+    try:
+        before = RUN.ties
+        here = on_balls(arb(0))
+        tied = RUN.ties > before
+        slope, unusual = measure_slope(on_balls, here, arb(1), may_retry=False)
+        return arb.nan() if tied or unusual else slope
+    except Exception:
+        if not applied.theirs:
+            raise
+    seen = scan(on_floats, 0.0, scale=1.0)
     return arb(seen.value, seen.error) if seen.kind == "smooth" else arb.nan()
-
-
-def _measure_on_balls(applied: Applied, i: int, u: Array) -> arb:
-    weights, given = np.broadcast_to(applied.arrived, applied.y.shape), applied.operands
-
-    def at(step: arb) -> arb:
-        moved = balls(arbs(balls(given[i])) + step * arbs(u))
-        value = arbs(_run(applied.node, (*given[:i], moved, *given[i + 1 :]), "ball"))
-        return sum((a * float(b) for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
-
-    before = RUN.ties
-    here = at(arb(0))
-    tied = RUN.ties > before
-    left, right = at(-STEP), at(STEP)
-    largest = [measure_largest(np.asarray(v, dtype=float)) for v in (applied.arrived, applied.y)]
-    size = largest[0] * max(1.0, largest[1])
-    sharp = abs(right + left - 2 * here) > limits.STRAIGHT * (abs(right - left) + STEP * size)
-    return arb.nan() if sharp or tied else (right - left) / (2 * STEP)
 
 
 def sum_pulls(g: Numbers, shape: tuple[int, ...]) -> Array:
@@ -290,14 +257,6 @@ def _run(node: Node, operands: tuple[Numbers, ...], kind: str) -> Numbers:
     """The op on numbers of a kind; several outputs are one line, as its node has them."""
     made = apply_node(node, tuple([lift(v, kind) for v in operands]), node.params, kind)
     return np.concatenate([*map(np.ravel, made)]) if isinstance(made, tuple) else made
-
-
-def _round_balls(values: Numbers) -> Array:
-    """The midpoints; nan where there is no number, or none that float64 can hold."""
-    found = np.array([middle(ball) for ball in values], dtype=float)
-    zero = np.array([ball == 0 for ball in values], dtype=bool)
-    held = (np.abs(found) >= limits.SMALLEST) & np.isfinite(found)
-    return np.asarray(np.where(held | zero, found, np.nan))
 
 
 def _is_finite(values: Numbers) -> bool:

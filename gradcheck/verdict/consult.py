@@ -89,10 +89,7 @@ class Verdict:
 def consult(
     case: Case, *, write: bool = True, mine: Opinion | None = None, closed: Opinion | None = None
 ) -> Verdict:
-    """Ask the three opinions about one case and read the pattern of their answers.
-
-    `mine` is reverse mode's, `closed` the closed form's, where they have been formed already.
-    """
+    """Ask the three opinions, or those not yet formed, and read the pattern of their answers."""
     closed = closed or symbolic(case, write=write)
     count = limits.CONFIRMING if closed.method else limits.DIRECTIONS
     opinions = [mine or reverse(case), closed, differences(case, directions=count)]
@@ -111,17 +108,16 @@ def consult_few(
 
     Reverse mode gives every entry; the function on plain floats along a few directions must
     confirm it, of a short program its closed form too. Everything is asked only where these leave
-    something open. A gradient that is
-    `claimed` is an opinion too: beside it the closed form is not asked, and of a black box that is
-    not small slopes along a few directions are enough. `value` is the function's at the point,
-    where it is known.
+    something open. A gradient that is `claimed` is an opinion too: beside it the closed form is not
+    asked, and of a black box that is not small slopes along a few directions are enough. `value` is
+    the function's at the point, where it is known.
     """
     if cases[0].rows is not None:
         return [consult(case, write=False) for case in cases]
     # NumPy's .tolist() and deepcopy lose nothing: the others see the function
-    mine = reverse_each(cases, 1 if claimed else limits.DISTURBED)
     found = [
-        Opinion("reverse", abstains=o.method) if o.method == LEAVES_THE_TAPE else o for o in mine
+        Opinion("reverse", abstains=o.method) if o.method == LEAVES_THE_TAPE else o
+        for o in reverse_each(cases, 1 if claimed else limits.DISTURBED)
     ]
     along = draw_directions(cases[0], limits.SPARED)
     expected = [_expect(o, along) for o in found]
@@ -148,24 +144,19 @@ def _settle(  # noqa: PLR0917 - a question and the answers so far
     slopes: Estimate | None,
 ) -> Verdict:
     """The verdict on one question from what is known, or from all that can be asked."""
-    if slopes is None:
-        if claimed and case.size() > (limits.SHORT if mine.abstains else limits.ENTRIES):
-            mine = mine if mine.abstains else reverse(case)
-            glimpse = measure_slopes(case, along)
-            found = glimpse and read(case, [mine, UNNEEDED, glimpse])
-            if found and (mine.abstains or found.verdict == "agree"):
-                return found
-        return consult(case, write=False, mine=mine if mine.abstains else None)
-    seen = seen or measure_slopes(case, along)
+    large, sure = case.size() > limits.ENTRIES, slopes is not None
+    if sure or (claimed and (large or (mine.abstains and case.size() > limits.SHORT))):
+        seen = seen or measure_slopes(case, along)
     if seen is None:
-        tied = judge_tied(case, mine) if case.size() > limits.ENTRIES else None
-        return tied or consult(case, write=False)
-    closed = AGREED
+        tied = judge_tied(case, mine) if sure and large else None
+        return tied or consult(case, write=False, mine=mine if mine.abstains else None)
+    closed, known = (AGREED, {mine.name: slopes}) if slopes is not None else (UNNEEDED, {})
+    if not (sure or mine.abstains):
+        mine = reverse(case)
     if case.size() <= limits.SHORT and not claimed:
         closed = symbolic(case, write=False, nodes=limits.SHORT_STEPS)
-    opinions = [mine, replace(closed, ties=0) if closed.ties else closed, seen]
-    found = read(case, opinions, {mine.name: slopes})
-    settled = found.verdict == "agree" and not closed.ties
+    found = read(case, [mine, replace(closed, ties=0), seen], known)
+    settled = mine.abstains or (found.verdict == "agree" and not closed.ties)
     return found if settled else consult(case, write=False)
 
 
@@ -203,23 +194,18 @@ def read(
     `known` are the slopes that their gradients have along the differences' directions.
     """
     given = [o for o in opinions if not o.abstains]
-    by_name = {o.name: o for o in opinions}
     value = next((o.value for name in BEST_VALUE for o in given if o.name == name), None)
-    if _is_lone(opinions):
-        parts = {name: _judge_part(name, given[:1], Scale(), lone=True) for name in case.parts}
-        grave = _find_gravest(parts.values(), "undecided")
-        broken = tuple(e for part in parts.values() for e in part.entries if e.verdict != "kink")
-        return Verdict(grave, value, parts, by_name, broken)
-    values = _collect_values(given)
-    scale, slope = _measure_sizes(case, given)
-    parts = {name: _judge_part(name, given, slope, lone=False) for name in case.parts}
-    entries = (
-        *compare_entries("", values, {}, scale),
-        *(entry for part in parts.values() for entry in part.entries),
-        *(entry for asked in given for entry in _compare_along(asked, given, known)),
-    )
-    grave = _find_gravest((*entries, *parts.values()))
-    return Verdict(grave, value, parts, by_name, entries)
+    lone = _is_lone(opinions)
+    scale, slope = (Scale(), Scale()) if lone else _measure_sizes(case, given)
+    parts = {n: _judge_part(n, given[:1] if lone else given, slope, lone) for n in case.parts}
+    entries = [e for part in parts.values() for e in part.entries]
+    if lone:
+        entries = [e for e in entries if e.verdict != "kink"]
+    else:
+        along = (entry for asked in given for entry in _compare_along(asked, given, known))
+        entries = [*compare_entries("", _collect_values(given), {}, scale), *entries, *along]
+    grave = _find_gravest((*entries, *parts.values()), "undecided" if lone else "agree")
+    return Verdict(grave, value, parts, {o.name: o for o in opinions}, tuple(entries))
 
 
 def _compare_along(
@@ -281,8 +267,8 @@ def _judge_part(name: str, given: Sequence[Opinion], scale: Scale, lone: bool) -
         index: slope for o in given for (part, index), slope in o.slopes.items() if part == name
     }
     if lone:
-        seen = ((index, slope) for index, slope in slopes.items() if slope.kind in BROKEN)
-        entries = tuple(judge_entry(name, index, {}, slope, scale) for index, slope in seen)
+        seen = {index: slope for index, slope in slopes.items() if slope.kind in BROKEN}
+        entries = tuple(judge_entry(name, index, {}, slope, scale) for index, slope in seen.items())
         return PartVerdict(name, _find_gravest(entries, "undecided"), best, entries)
     if len(gradients) < 2:
         checked = any(o.directions for o in given)
@@ -341,19 +327,14 @@ def _blame(case: Case, found: Verdict) -> Verdict:
 
 def overrule(found: Verdict, chosen: Sequence[Entry], verdict: str, because: str = "") -> Verdict:
     """The verdict with another on some entries, and everything that follows from that."""
-
-    def judge(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-        why = f"{because}: " if because else ""
-        return tuple(
-            replace(e, verdict=verdict, why=why + e.why) if e in chosen else e for e in entries
-        )
-
-    parts = {}
+    why = f"{because}: " if because else ""
+    other = {e: replace(e, verdict=verdict, why=why + e.why) for e in chosen}
+    parts = dict(found.parts)
     for name, part in found.parts.items():
-        entries = judge(part.entries)
-        grave = _find_gravest(entries) if entries else part.verdict
-        parts[name] = replace(part, entries=entries, verdict=grave)
-    entries = judge(found.entries)
+        if part.entries:
+            entries = tuple(other.get(e, e) for e in part.entries)
+            parts[name] = replace(part, entries=entries, verdict=_find_gravest(entries))
+    entries = tuple(other.get(e, e) for e in found.entries)
     grave = _find_gravest((*entries, *parts.values()))
     return replace(found, verdict=grave, parts=parts, entries=entries)
 
@@ -483,8 +464,7 @@ def state_power(given: Sequence[Opinion]) -> Iterator[str]:
             "probability 1 - 1e-6"
         )
     if "symbolic" in asked:
-        count = len(asked["symbolic"])
-        yield f"the closed form was formed for {count} entries drawn at random"
+        yield f"the closed form was formed for {len(asked['symbolic'])} entries drawn at random"
 
 
 def find_least_seen(given: Sequence[Opinion]) -> float:
@@ -497,29 +477,25 @@ def find_least_seen(given: Sequence[Opinion]) -> float:
     """
     found = next(o.directions for o in given if o.name == "differences")
     sizes = {name: measure_size(u[0]) for name, u in found.along.items()}
-
-    def widest(gradients: Mapping[str, Estimate]) -> float:
-        """That the bar of a gradient's slope along any direction can be, of draws within 1."""
+    widest = 0.0  # that the bar of a gradient's slope along any direction can be, of draws within 1
+    for gradients in (o.gradients for o in given if o.gradients):
         every = ((gradients[name], size) for name, size in sizes.items())
-        norm = np.linalg.norm
-        return sum(size * float(g.error.sum() + PRODUCT * norm(g.value)) for g, size in every)
-
-    wide = max((widest(o.gradients) for o in given if o.gradients), default=0.0)
+        bars = (s * float(g.error.sum() + PRODUCT * np.linalg.norm(g.value)) for g, s in every)
+        widest = max(widest, sum(bars))
     miss = math.pow(MISSED, 1 / len(found))
-    bar = found.slopes.widest + WIDTH / 2 * wide
+    bar = found.slopes.widest + WIDTH / 2 * widest
     return 2 * bar / (min(sizes.values()) * WIDTH / 2 * miss)
 
 
 def locate_differences(case: Case, opinions: Mapping[str, Opinion]) -> tuple[str, ...]:
     """Where reverse mode differs from the slopes of a program too large to look at every entry."""
-    mine = opinions.get("reverse")
-    if mine is None or not mine.gradients or not any(o.directions for o in opinions.values()):
+    mine = opinions["reverse"].gradients if "reverse" in opinions else {}
+    if not mine or not any(o.directions for o in opinions.values()):
         return ()
-    found = locate(case, {name: g.value for name, g in mine.gradients.items()})
-    if found is None:
+    if (found := locate(case, {name: g.value for name, g in mine.items()})) is None:
         return ()
     name, index, slope = found
-    words = f"{mine.gradients[name].value[index]:.10g} was given, the slope is {slope.str(10)}"
+    words = f"{mine[name].value[index]:.10g} was given, the slope is {slope.str(10)}"
     return (f"masked probes lead to {name}{list(index) or ''}: {words}",)
 
 

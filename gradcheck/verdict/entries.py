@@ -13,8 +13,8 @@ from gradcheck.opinions.limits import COMPARED, DIGITS_LOST, NOTHING, SMALLEST, 
 from gradcheck.opinions.opinion import Estimate, Slope
 from gradcheck.values import Array
 
-SEEN_AS = {"jump": "jump", "vertical": "undefined", "undefined": "undefined"}
-BROKEN = ("kink", *SEEN_AS)
+BROKEN = {"kink": "kink", "jump": "jump", "vertical": "undefined", "undefined": "undefined"}
+"""Kinds of slopes that are none, by the verdict on them."""
 
 Index = tuple[int, ...]
 Balls = Mapping[str, arb]
@@ -63,12 +63,10 @@ def compare_entries(
     clear = _agree(estimates, slopes, scale)
     if clear.all():
         return ()
-    found = (
-        judge_entry(
-            part, index, {n: e.balls[index] for n, e in estimates.items()}, slopes.get(index), scale
-        )
-        for index in map(tuple, np.argwhere(~clear).tolist())
-    )
+    found = []
+    for index in map(tuple, np.argwhere(~clear).tolist()):
+        balls = {name: e.balls[index] for name, e in estimates.items()}
+        found.append(judge_entry(part, index, balls, slopes.get(index), scale))
     return tuple(entry for entry in found if entry.verdict != "agree" or entry.why)
 
 
@@ -90,11 +88,10 @@ def _agree(estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], sca
 
 
 def judge_entry(part: str, index: Index, balls: Balls, slope: Slope | None, scale: Scale) -> Entry:
-    if slope is not None and slope.kind == "kink":
-        interval = (min(slope.left, slope.right), max(slope.left, slope.right))
-        return Entry(part, index, "kink", slope.detail, interval=interval)
-    if slope is not None and slope.kind in SEEN_AS:
-        return Entry(part, index, SEEN_AS[slope.kind], slope.detail)
+    if slope is not None and slope.kind in BROKEN:
+        low, high = sorted((slope.left, slope.right))
+        interval = (low, high) if slope.kind == "kink" else None
+        return Entry(part, index, BROKEN[slope.kind], slope.detail, interval=interval)
     known = {name: ball for name, ball in balls.items() if ball.mid().is_finite()}
     if len(known) < len(balls):
         return _judge_not_finite(part, index, balls, known)

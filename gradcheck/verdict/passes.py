@@ -98,9 +98,8 @@ def judge_pass(call: BackwardPass, *, write: bool = True) -> JudgedPass:
     """
     leaves: list[Step] = [step for step in call.landed if isinstance(step, Leaf)]
     alone: list[list[Step]] = [[step] for step in call.landed if not isinstance(step, Leaf)]
-    questions = [leaves, *alone] if leaves or not alone else alone
     with np.errstate(all="ignore"):
-        judged = [_judge(call, targets, write) for targets in questions]
+        judged = [_judge(call, each, write) for each in ([leaves] * bool(leaves) + alone or [[]])]
     return max(judged, key=lambda each: VERDICTS.index(each.verdict.verdict))
 
 
@@ -121,9 +120,8 @@ def _judge(call: BackwardPass, targets: Sequence[Step], write: bool) -> JudgedPa
 
 
 def _is_whole(call: BackwardPass) -> bool:
-    given = [(record, record.given[record.root].value) for record, _ in call.roots
-             if record.root in record.given]  # fmt: skip
-    pairs = ((replay(record, {}, "float"), value) for record, value in given)
+    given = (record for record, _ in call.roots if record.root in record.given)
+    pairs = ((replay(each, {}, "float"), each.given[each.root].value) for each in given)
     return all(np.allclose(*pair, limits.REPLAYED, equal_nan=True) for pair in pairs)
 
 
@@ -175,10 +173,10 @@ def make_question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, in
 
 def find_value(target: Step, pieces: Sequence[Piece], name: str) -> Array:
     """What a leaf held when it was used; GradcheckError where it was stepped between two uses."""
-    versions = _find_values(target, pieces)
-    if len(versions) > 1:
+    (value, _), *others = _find_values(target, pieces)
+    if others:
         raise GradcheckError(f"{name} was written between two of its uses")
-    return versions[0][0]
+    return value
 
 
 def _find_values(target: Step, pieces: Sequence[Piece]) -> list[tuple[Array, Uses]]:
