@@ -19,7 +19,7 @@ from gradcheck.numbers.run import RUN, TooWide, Undecided
 from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.floats.blackbox import black_box, draw_directions
 from gradcheck.opinions.opinion import Case, Directions, NotScalar, Opinion, Slope
-from gradcheck.values import Array, Numbers, Params
+from gradcheck.values import Array, Params
 
 DOUBLE = 53  # bits of a float64
 
@@ -89,16 +89,12 @@ def _form(case: Case, bits: int, count: int, steps: tuple[int, int, int] = limit
     if cost * (4 * case.size() + 1) > limits.BALLS:
         asked = Directions.look(draw_directions(case, count), lambda row: ask(row, arb(1)))
         return replace(found, directions=asked, ties=RUN.ties)
-    gradients, slopes = {}, {}
-    for name in case.wrt:
-        entries: Numbers = arbs(point[name])
-        known = np.empty(entries.shape, dtype=object)
-        for index in np.ndindex(entries.shape):
-            u = opinion.unit(case.inputs[name], index)
-            known[index], slope = ask({name: u}, entries[index])
-            if slope is not None:
-                slopes[name, index] = slope
-        gradients[name] = opinion.estimate(known)
+    gradients, slopes = opinion.ask_entries(
+        case,
+        lambda name, index: ask(
+            {name: opinion.unit(case.inputs[name], index)}, arbs(point[name])[index]
+        ),
+    )
     return replace(found, gradients=gradients, slopes=slopes, ties=RUN.ties)
 
 

@@ -70,9 +70,8 @@ class Case:
     @property
     def parts(self) -> Mapping[str, str]:
         """What the gradients are called, as the inputs or as blocks, and by which input each is."""
-        if self.rows is None:
-            return dict(zip(self.wrt, self.wrt, strict=True))
-        return {part: name for part, name, *_ in self.rows.blocks(self.wrt)}
+        blocks = self.rows.blocks(self.wrt) if self.rows else zip(self.wrt, self.wrt, strict=True)
+        return {part: name for part, name, *_ in blocks}
 
     def list_rows(self) -> list["Case"]:
         """One question for each entry of the value that is differentiated; or this one."""
@@ -92,8 +91,7 @@ class Case:
 class Estimate:
     """Numbers with error bars; `exact` are the balls that they were read from, if they were.
 
-    Where nothing is known the value is nan and the bar infinite. An array of a hundred thousand
-    entries takes a second as balls, which only exact kinds need.
+    Where nothing is known the value is nan and the bar infinite.
     """
 
     value: Array
@@ -182,12 +180,9 @@ class Directions:
     @classmethod
     def look(cls, along: Params, ask: Callable[[Params], tuple[arb, Slope | None]]) -> "Directions":
         """What is found along each: a slope, and what is seen where that is not smooth."""
-        found = [ask(row) for row in list_directions(along)]
-        kinds: dict[tuple[int, ...], Slope] = {
-            (k,): kind for k, (_, kind) in enumerate(found) if kind is not None
-        }
-        balls = np.array([ball for ball, _ in found], dtype=object)
-        return cls(along, estimate(balls), kinds)
+        balls, kinds = zip(*map(ask, list_directions(along)), strict=True)
+        seen: dict[tuple[int, ...], Slope] = {(k,): s for k, s in enumerate(kinds) if s is not None}
+        return cls(along, estimate(np.array(balls, dtype=object)), seen)
 
 
 UNDERFLOWS = 1e-140  # of a length: squares of so small terms are none
@@ -202,9 +197,7 @@ def multiply_along(
     of its squared terms' sum: terms of random signs, summed in pairs), and a tolerance that is
     relative to the longest of its parts.
     """
-    found: Numbers = 0.0
-    bars: Numbers = 0.0
-    longest: Numbers = 0.0
+    found, bars, longest = np.zeros((3, *next(iter(along.values())).shape[:1]))
     for name, u in along.items():
         rows, g = u.reshape(len(u), -1), gradients[name]
         terms = rows * g.value.reshape(-1)
@@ -214,7 +207,7 @@ def multiply_along(
             length = size * np.sqrt(np.einsum("ij,ij->i", terms / size, terms / size))
         found, bars = found + terms.sum(axis=1), bars + PRODUCT * length
         bars += np.abs(rows, out=terms) @ g.error.reshape(-1)
-        longest = np.maximum(longest, length) if relative else 0.0
+        longest = np.maximum(longest, length)
     return estimate(found, bars + relative * longest)
 
 
@@ -234,6 +227,21 @@ def draws() -> Array:
     return row
 
 
+def ask_entries(
+    case: Case, ask: Callable[[str, tuple[int, ...]], tuple[arb, Slope | None]]
+) -> tuple[dict[str, Estimate], dict[Place, Slope]]:
+    """What is found at each entry: the gradients, and what is seen where they are not smooth."""
+    gradients, slopes = {}, {}
+    for name in case.wrt:
+        found = np.empty(np.shape(case.inputs[name]), dtype=object)
+        for index in np.ndindex(found.shape):
+            found[index], slope = ask(name, index)
+            if slope is not None:
+                slopes[name, index] = slope
+        gradients[name] = estimate(found)
+    return gradients, slopes
+
+
 NOWHERE = Directions({}, Estimate(np.zeros(0), np.zeros(0)))
 
 
@@ -241,9 +249,9 @@ NOWHERE = Directions({}, Estimate(np.zeros(0), np.zeros(0)))
 class Opinion:
     """A value and a gradient by input name, with error bars; or the reason for abstaining.
 
-    `slopes` names the entries (input, index) that are not smooth; `directions` replaces
-    `gradients` where there are too many entries to look at one by one. The closed form's `end` is
-    the number of the line that was differentiated, `path` what was compared on the way to it.
+    `slopes` are of the entries that are not smooth; `directions` replaces `gradients` where there
+    are too many entries to look at one by one. The closed form's `end` is the number of the line
+    that was differentiated, `path` what was compared on the way to it.
     """
 
     name: str

@@ -23,7 +23,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain, count, cycle, islice, product, zip_longest
+from itertools import chain, count, cycle, islice, product, repeat, zip_longest
 from math import prod
 
 import numpy as np
@@ -45,23 +45,13 @@ Scale = tuple[float, float]
 Drawn = tuple[Point, Opinion | None]  # with the closed form's opinion, where that was asked
 
 SCALES: tuple[Scale, ...] = (
-    (-2.0, 2.0),
-    (0.1, 2.0),
-    (-1.0, 1.0),
-    (0.05, 0.95),
-    (1.05, 4.0),
-    (-6.0, 6.0),
-    (2.0, 30.0),
-)
+    (-2.0, 2.0), (0.1, 2.0), (-1.0, 1.0), (0.05, 0.95), (1.05, 4.0), (-6.0, 6.0), (2.0, 30.0),
+)  # fmt: skip
 # Small, large, and far away: for terms that hide behind others in the middle of the line.
 FAR: tuple[Scale, ...] = (
-    (0.001, 0.01),
-    (20.0, 60.0),
-    (-60.0, -20.0),
-    (-0.01, -0.001),
-    (100.0, 1000.0),
+    (0.001, 0.01), (20.0, 60.0), (-60.0, -20.0), (-0.01, -0.001), (100.0, 1000.0),
     (-1000.0, -100.0),
-)
+)  # fmt: skip
 OFFSETS = (1.0, 0.1, 0.01)  # how near to a number in the program's text
 TRIES = 12
 PLACES = 10_000  # decimals are drawn to four places where two would be too coarse
@@ -111,10 +101,8 @@ def draw_further_points(problem: Problem, count: int) -> list[Drawn]:
     found: dict[Path, list[Drawn]] = {}
     tried = _draw_all_candidates(problem, TRIES * count) if varying else ()
     for n, point in enumerate(tried):
-        seen = look(problem, point, write=n == 0 or any(found))
-        if seen is not None:
-            path, closed = seen
-            found.setdefault(path, []).append((point, closed))
+        if seen := look(problem, point, write=n == 0 or any(found)):
+            found.setdefault(seen[0], []).append((point, seen[1]))
         fair = n + 1 >= explored or not any(found) or len(found) >= count
         if fair and sum(map(len, found.values())) >= count:
             break
@@ -126,18 +114,14 @@ def draw_far_points(problem: Problem, count: int) -> list[Drawn]:
     """Points on unusual scales, where they lie in the domain."""
     fixed, varying = split(problem)
     tried = draw_candidates(fixed, varying, problem.seed_of_points + 2, FAR * 2 if varying else ())
-    seen = ((point, look(problem, point)) for point in tried)
-    return list(islice(((point, found[1]) for point, found in seen if found is not None), count))
+    seen = ((point, found[1]) for point in tried if (found := look(problem, point)))
+    return list(islice(seen, count))
 
 
 def draw_points_near(problem: Problem, numbers: Sequence[Fraction]) -> Iterator[Point]:
     """Points at which inputs lie close to numbers that stand in some text, on both sides."""
-    scales = [
-        (float(number) - offset, float(number) + offset)
-        for offset in OFFSETS
-        for number in numbers
-        for _ in range(4)
-    ]
+    near = [(float(n) - offset, float(n) + offset) for offset in OFFSETS for n in numbers]
+    scales = chain.from_iterable(repeat(scale, 4) for scale in near)
     return draw_candidates(*split(problem), problem.seed_of_points + 3, scales)
 
 
@@ -165,21 +149,20 @@ def look(
     None outside the domain or at a tie. Without `write` all paths look alike. Where the value is
     no number any point does: what is wrong with it is said where it is looked at.
     """
-    found = None
     if not problem.admits(point):
         return None
-    if sum(np.size(value) for value in point.values()) <= LARGE:
+    if sum(map(np.size, point.values())) <= LARGE:
         try:
             found = symbolic(problem.case(point), write=write, forms=False)
         except NotScalar:
             return (), None
-    if found is None or found.abstains:
-        found = reverse(problem.case(point), samples=1)
-        return ((), None) if not found.abstains and _is_finite(found) else None
-    if found.ties or not _is_finite(found):
-        return None
-    path = problem.name_path(point, found.conditions)
-    return path, replace(found, conditions=(), path=(), end=None)
+        if not found.abstains:
+            if found.ties or not _is_finite(found):
+                return None
+            path = problem.name_path(point, found.conditions)
+            return path, replace(found, conditions=(), path=(), end=None)
+    found = reverse(problem.case(point), samples=1)
+    return ((), None) if not found.abstains and _is_finite(found) else None
 
 
 def draw_decimals(rng: np.random.Generator, scale: Scale, shape: tuple[int, ...]) -> Array:
@@ -257,8 +240,8 @@ def check_value(problem: Problem, point: Point) -> None:
         cure = "choose inputs at which the program has a finite value"
         domain = row.domain if row is not None else None
         if isinstance(domain, Interval) and domain != Interval(-np.inf, np.inf):
-            cure = f"choose inputs that keep its argument between {domain.low:g} and"
-            cure += f" {domain.high:g}"
+            bounds = f"{domain.low:g} and {domain.high:g}"
+            cure = f"choose inputs that keep its argument between {bounds}"
         raise problem.refuse(words, cure, span or (0, 1))
 
 
@@ -327,28 +310,21 @@ def with_draw(problem: Problem, drawn: Draw) -> Problem:
     """The variant with these values, which its title and prompt show."""
     if not drawn:
         return problem
-    values = {
-        name: given[k] for (name, given), k in zip(problem.choices.items(), drawn, strict=True)
-    }
+    given = zip(problem.choices.items(), drawn, strict=True)
+    values = {name: choices[k] for (name, choices), k in given}
     own = {name: replace(problem.inputs[name], value=value) for name, value in values.items()}
     variant = {name: write_readable(value) for name, value in values.items()}
-    return replace(
-        problem,
-        inputs={**problem.inputs, **own},
-        title=fill(problem.title, variant),
-        prompt=fill(problem.prompt, variant),
-        variant=variant,
-    )
+    title, prompt = (fill(text, variant) for text in (problem.title, problem.prompt))
+    inputs = {**problem.inputs, **own}
+    return replace(problem, inputs=inputs, title=title, prompt=prompt, variant=variant)
 
 
 def draw_of(problem: Problem) -> Draw:
     """The draw that makes a variant; empty of a problem that is none."""
     if not problem.variant:
         return ()
-    given = problem.choices.items()
-    return tuple(
-        [*map(write_readable, values)].index(problem.variant[name]) for name, values in given
-    )
+    readable = {name: [*map(write_readable, v)] for name, v in problem.choices.items()}
+    return tuple(values.index(problem.variant[name]) for name, values in readable.items())
 
 
 def fill(text: str, variant: Params) -> str:

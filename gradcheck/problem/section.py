@@ -13,7 +13,6 @@ from gradcheck.documents.document import Passage
 from gradcheck.errors import Complaint, GradcheckError, TextError
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.language.program import Program, check_program, find_assignments, find_leaves
-from gradcheck.language.vocabulary import Vocabulary
 from gradcheck.opinions.opinion import pair
 from gradcheck.problem.draw import draw_given_point
 from gradcheck.problem.model import Credit, InputModel, ProblemModel, SetModel
@@ -78,16 +77,9 @@ class Section:
     def passage(self, *path: str | int) -> Passage:
         return self.document.passage((*self.at, *path))
 
-    def program(
-        self,
-        passage: Passage,
-        declared: Collection[str],
-        vocabulary: Vocabulary = VOCABULARY,
-        *,
-        valued: bool = False,
-    ) -> Program | None:
+    def program(self, passage: Passage, declared: Collection[str], **how: Value) -> Program | None:
         try:
-            return check_program(passage, declared=declared, vocabulary=vocabulary, valued=valued)
+            return check_program(passage, declared=declared, **how)
         except TextError as error:
             self.complaints += error.complaints
             return None
@@ -158,7 +150,7 @@ class Section:
             for series in absent[:1]:
                 cure = f"write `record({series}=...)` in the program"
                 self.complain(("ask", name, *at), f"nothing is recorded as `{series}`", cure)
-            read = None if absent else self.program(text, known, asking)
+            read = None if absent else self.program(text, known, vocabulary=asking)
             parts.append(Part(name, share[name], read, getattr(asked, "form", "value")))
         return tuple(parts)
 
@@ -205,8 +197,8 @@ class Section:
             answer = self.by_part(("known", k, "answer"), each.answer, names)
             id = f"{each.id}-{k + 1}" if each.id == "known" and several else each.id
             known.append(Known(answer, each.says, id))
-            wrong.append((answer, id))
             credit[id] = each.credit
+        wrong += [(each.answer, each.id) for each in known]
         answers = {"right": tuple(right), "wrong": tuple(wrong), "known_answers": tuple(known)}
         return {**answers, "credit": credit}
 

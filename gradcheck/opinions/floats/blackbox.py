@@ -8,6 +8,7 @@ straight line to few samples.
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -32,8 +33,7 @@ def black_box(case: Case, because: str, count: int = limits.DIRECTIONS) -> Opini
             value = np.array(case.function("float", case.floats()), dtype=np.float64)
             if case.size() > limits.ENTRIES:
                 found = scan_along(case, draw_directions(case, count))
-                known = opinion.estimate_value(case, value, 0.0)
-                return Opinion("differences", known, directions=found, method=method)
+                return make_opinion(case, value, found, method)
             gradients, slopes, noise = _look_at_each(case)
     except NotScalar:
         raise
@@ -49,16 +49,13 @@ def measure_slopes(case: Case, along: Params) -> Opinion | None:
     None where one of them has no slope, or none that is known well beside the steepest.
     """
     seen = look_along([case], along, [None])[0]
-    if seen is not None:
-        return seen
-    try:
-        with np.errstate(all="ignore"):
+    if seen is None:
+        with suppress(Exception), np.errstate(all="ignore"):  # the full opinion will tell
             value = np.array(case.function("float", case.floats()), dtype=np.float64)
             found = scan_along(case, along)
-    except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
-        return None
-    settled = found.slopes.widest < limits.SETTLED * found.slopes.largest
-    return make_opinion(case, value, found) if settled and not found.kinds else None
+            if found.slopes.widest < limits.SETTLED * found.slopes.largest and not found.kinds:
+                return make_opinion(case, value, found)
+    return seen
 
 
 def scan_along(case: Case, along: Params) -> Directions:
@@ -68,7 +65,7 @@ def scan_along(case: Case, along: Params) -> Directions:
 
 def _look_at_each(
     case: Case,
-) -> tuple[dict[str, Estimate], dict[tuple[str, tuple[int, ...]], Slope], float]:
+) -> tuple[dict[str, Estimate], dict[opinion.Place, Slope], float]:
     """The slope at every entry of every wrt input, and the loudest noise that was heard.
 
     Every bar allows for rounding that shows only when other inputs are moved: beside 1 a
@@ -83,16 +80,14 @@ def _look_at_each(
         moved[name, index] = _find_moved(value, [far * length for far in limits.MOVING])
     found = {place: _look_at(case, *place, moved[place]) for place in places}
     loud = np.max([seen.noise * moved[place] for place, seen in found.items()], axis=0)
-    gradients = {name: np.empty(np.shape(case.inputs[name]), dtype=object) for name in case.wrt}
-    slopes = {}
-    for (name, index), seen in found.items():
+
+    def make(name: str, index: tuple[int, ...]) -> tuple[arb, Slope | None]:
+        seen = found[name, index]
         heard = float(np.max(loud, initial=0.0, where=moved[name, index]))
         unheard = heard / seen.steps[1] if heard else 0.0
-        gradients[name][index], slope = _make_ball(replace(seen, error=seen.error + unheard))
-        if slope is not None:
-            slopes[name, index] = slope
-    noise = float(np.max(loud, initial=0.0))
-    return {name: opinion.estimate(balls) for name, balls in gradients.items()}, slopes, noise
+        return _make_ball(replace(seen, error=seen.error + unheard))
+
+    return *opinion.ask_entries(case, make), float(np.max(loud, initial=0.0))
 
 
 def _find_moved(value: Callable[[float], Numbers], steps: Sequence[float]) -> Array:
@@ -228,9 +223,9 @@ def look_along(
     ]
 
 
-def make_opinion(case: Case, value: Array, found: Directions) -> Opinion:
-    method = f"floats along {len(found)} directions"
+def make_opinion(case: Case, value: Array, found: Directions, method: str = "") -> Opinion:
     known = opinion.estimate_value(case, value, 0.0)
+    method = method or f"floats along {len(found)} directions"
     return Opinion("differences", known, directions=found, method=method)
 
 
@@ -263,11 +258,8 @@ def _look(lines: Sequence[Function], expected: Estimate | None, here: float) -> 
     for length in limits.LENGTHS:
         found: list[tuple[float, float]] = []
         for f, slope in zip(lines, due, strict=True):
-            seen = (
-                confirm_slope(f, here, length, slope, enough)
-                if slope
-                else glance(f, 0.0, length, here)
-            )
+            seen = slope and confirm_slope(f, here, length, slope, enough)
+            seen = seen if slope else glance(f, 0.0, length, here)
             if seen is None:
                 break
             found.append((seen.value, seen.error))
