@@ -8,7 +8,7 @@ first cotangent is disturbed too. A scalar's cotangent is exactly 1.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from random import Random
@@ -55,10 +55,8 @@ def reverse_each(
             found, forward, method = _run_once(cases, observer)
             rng = Random(cases[0].seed)
             disturbed = [_run_disturbed(cases, forward, rng) for _ in range(samples)]
-            return [
-                _form(method, *run, others)
-                for run, others in zip(found, zip(*disturbed, strict=True), strict=True)
-            ]
+            runs = zip(found, zip(*disturbed, strict=True), strict=True)
+            return [_form(method, run, others) for run, others in runs]
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
@@ -88,36 +86,30 @@ def _replay(case: Case, leaves: Leaves, out: Numbers, observer: Observer) -> For
         known = observer.record(out._step()).above(steps.values())
     except GradcheckError:
         return None
-    if sum(node.op.rounds for node in known.nodes) < observer.rounded:
-        return None
 
+    @silence_warnings(RuntimeWarning)
     def run_again(given: Leaves) -> Numbers:
-        with silence_warnings(RuntimeWarning):
-            return tape.replay(known, {steps[n]: leaf for n, leaf in given.items()}, "tensor")
+        return tape.replay(known, {steps[n]: leaf for n, leaf in given.items()}, "tensor")
 
-    return run_again
+    rounded = sum(node.op.rounds for node in known.nodes)
+    return run_again if rounded >= observer.rounded else None
 
 
-def _form(
-    method: str, value: Array, gradients: Mapping[str, Array], others: Sequence[Run]
-) -> Opinion:
-    whole = _flatten(value, gradients)
-    size, bars = np.abs(whole), spread(whole, [_flatten(*run) for run in others])
-    bars += 2 * limits.EPSILON * size  # each number's own rounding
+def _form(method: str, run: Run, others: Sequence[Run]) -> Opinion:
+    value, gradients = run
+    known = _set_bars(value, [other[0] for other in others])
+    parts = {n: _set_bars(g, [other[1][n] for other in others]) for n, g in gradients.items()}
+    return Opinion("reverse", known, parts, method=method)
+
+
+def _set_bars(value: Array, others: Sequence[Array]) -> Estimate:
+    """With what rounding moves; where no run tells anything, nothing is known."""
+    size = np.abs(value)
+    bars = spread(value, others) + 2 * limits.EPSILON * size  # and each number's own rounding
     wide = bars > limits.SWAYED * size  # a few samples say little of how far rounding can go
     if wide.any():
-        bars[wide] *= limits.HUMBLE
-    known = opinion.estimate(whole, bars)  # where no run tells anything, nothing is known
-    found, start = [], 0
-    for shape in (value.shape, *(g.shape for g in gradients.values())):
-        part = slice(start, start := start + math.prod(shape))
-        found.append(Estimate(known.value[part].reshape(shape), known.error[part].reshape(shape)))
-    parts = dict(zip(gradients, found[1:], strict=True))
-    return Opinion("reverse", found[0], parts, method=method)
-
-
-def _flatten(value: Array, gradients: Mapping[str, Array]) -> Array:
-    return np.concatenate([value.reshape(-1), *(g.reshape(-1) for g in gradients.values())])
+        bars = np.where(wide, limits.HUMBLE * bars, bars)
+    return opinion.estimate(value, bars)
 
 
 def run_once(case: Case, verbs: Verbs = RIGHT) -> Run:
@@ -134,12 +126,13 @@ def run_once(case: Case, verbs: Verbs = RIGHT) -> Run:
 
 def _back(cases: Sequence[Case], leaves: Leaves, out: Numbers, verbs: Verbs = RIGHT) -> list[Run]:
     value = np.asarray(unwrap(out), dtype=np.float64)
-    seeds = [tape.make_seed(value, each.cotangent) for each in cases]
-    tracked = isinstance(out, Tensor) and out.requires_grad
-    found = []
-    for left, seed in zip(reversed(range(len(seeds))), seeds, strict=True):
-        landed = walk([(out._step(), seed)], verbs=verbs, retain=left > 0) if tracked else {}
-        found.append((value, tape.collect_gradients(leaves, landed, cases[0].wrt)))
+    tracked, last, found = isinstance(out, Tensor) and out.requires_grad, cases[-1], []
+    for each in cases:
+        seed = tape.make_seed(value, each.cotangent)
+        landed = (
+            walk([(out._step(), seed)], verbs=verbs, retain=each is not last) if tracked else {}
+        )
+        found.append((value, tape.collect_gradients(leaves, landed, each.wrt)))
     return found
 
 
@@ -158,8 +151,7 @@ def _run_disturbed(cases: Sequence[Case], forward: Forward, rng: Random) -> list
 
     def disturb(row: Op, y: Numbers) -> Numbers:
         number = y if hasattr(y, "dtype") else np.asarray(y)
-        rounds = row.rounds and number.dtype.kind == "f"
-        return number * rounding(number.shape) if rounds else y
+        return number * rounding(number.shape) if row.rounds and number.dtype.kind == "f" else y
 
     def noisy_pull(node: Node, *given: Numbers) -> Numbers:
         piece = pull(node, *given)
@@ -169,11 +161,11 @@ def _run_disturbed(cases: Sequence[Case], forward: Forward, rng: Random) -> list
     verbs = replace(RIGHT, seed=noisy_seed, pull=noisy_pull)
     with watching(disturb=disturb):
         moved = {name: v * rounding(v.shape) for name, v in case.floats().items()}
-        leaves = tape.make_leaves(case, moved)
-        found = _back(cases, leaves, forward(leaves), verbs)
-        if not np.isfinite(found[0][0]).all():  # a disturbed exponent of a negative number
-            leaves = tape.make_leaves(case, case.inputs)
+        for inputs in (moved, case.inputs):
+            leaves = tape.make_leaves(case, inputs)
             found = _back(cases, leaves, forward(leaves), verbs)
+            if np.isfinite(found[0][0]).all():  # no disturbed exponent of a negative number
+                break
         return found
 
 

@@ -173,15 +173,13 @@ def measure_scatter(side: Side) -> Rungs:
     gaps = h[:, np.newaxis] - h
     gaps[range(4), range(4)] = 1.0
     weights = 1 / gaps.prod(axis=1)
-    scattered: Rungs = np.abs((weights * y).sum(axis=0)) / np.sqrt((weights**2).sum(axis=0))
-    return scattered
+    return np.asarray(np.abs((weights * y).sum(axis=0)) / np.sqrt((weights**2).sum(axis=0)))
 
 
 def measure_quiet_noise(scatters: list[Rungs]) -> float:
     """Three times the median scatter of the finest rungs: deaf to whatever lies farther out."""
-    finest = np.concatenate([np.array([]), *(s[:8] for s in scatters)])
-    finest = finest[np.isfinite(finest)]
-    return 3 * float(np.median(finest)) if len(finest) else 0.0
+    finest = [heard for s in scatters for heard in s[:8].tolist() if math.isfinite(heard)]
+    return 3 * float(np.median(finest)) if finest else 0.0
 
 
 def find_rise(scatters: Rungs, ulps: Rungs, noise: float) -> Rise | None:
@@ -275,9 +273,9 @@ def choose_limit(steps: Rungs, quotients: Rungs, noise: Rungs, unheard: Rungs, p
 
 def limit_of_side(side: Side, noise: float, length: float) -> Limit:
     """The one-sided derivative; errors run in h, h^2, ..."""
-    quotients, heard = side.quotients, 2 * side.carry(noise) / side.steps
-    unheard = lose_digits(length / side.steps, quotients)
-    return choose_limit(side.steps, quotients, heard, unheard, 1)
+    steps, quotients = side.steps, side.quotients
+    unheard = lose_digits(length / steps, quotients)
+    return choose_limit(steps, quotients, 2 * side.carry(noise) / steps, unheard, 1)
 
 
 def limit_of_both(left: Side, right: Side, noise: float, length: float, shape: float) -> Limit:
@@ -314,8 +312,7 @@ def measure_doubt(steps: Rungs, quotients: Rungs, heard: Rungs, shape: float) ->
 
 def lose_digits(lengths_a_step: Rungs, slope: Rungs) -> Rungs:
     """What an ulp of x, rounded away inside f with no noise to tell of it, does to a slope."""
-    lost: Rungs = EPSILON * (4 + lengths_a_step) * np.abs(slope)
-    return lost
+    return np.asarray(EPSILON * (4 + lengths_a_step) * np.abs(slope))
 
 
 def sees_gap(left: Side, right: Side, noise: float, gap: float) -> bool:
@@ -328,12 +325,8 @@ def sees_gap(left: Side, right: Side, noise: float, gap: float) -> bool:
 # -- what is seen around a point -------------------------------------------------------------------
 
 Kind = Literal["smooth", "kink", "jump", "vertical", "one-sided", "undefined", "unresolved"]
-Trouble = Literal["", "outside", "rounding", "restless", "jump", "vertical"]
+DENIALS: tuple[Kind, ...] = ("unresolved", "jump", "vertical")  # the first of them counts
 Sides = tuple[Side, Side]
-
-DENIALS: dict[Trouble, Kind] = {
-    "rounding": "unresolved", "restless": "unresolved", "jump": "jump", "vertical": "vertical",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -357,9 +350,9 @@ class Scanned:
 
 
 class ScanFinding(NamedTuple):
-    """What denies one side a slope ("" if nothing does), the infinite slope if any, the words."""
+    """What one side is ("undefined" outside), the infinite slope if any, the words, the jump."""
 
-    trouble: Trouble = ""
+    kind: Kind = "smooth"
     slope: float = NAN
     detail: str = ""
     jump: float = 0.0
@@ -386,10 +379,10 @@ def scan(f: Routine, x: float, *, scale: float | None = None) -> Scanned:
     sides = samples.side(-1, steps), samples.side(1, steps)
     findings = [examine_side(samples, side) for side in sides]
     stray, (one, other) = 0.0, (found.jump for found in findings)
-    rounded = all(found.trouble == "rounding" for found in findings)
+    rounded = all(found.kind == "unresolved" and found.jump for found in findings)
     if rounded and abs(one - other) <= 1e-2 * abs(one):  # f(x) alone lies off both sides
         stray, findings = 2 * abs(one), [ScanFinding()] * 2
-    sound = [s for s, found in zip(sides, findings, strict=True) if not found.trouble]
+    sound = [s for s, found in zip(sides, findings, strict=True) if found.kind == "smooth"]
     noise, shape = measure_noise(samples, sound)
     noise = max(noise, stray)
     if math.isinf(noise):
@@ -400,16 +393,16 @@ def scan(f: Routine, x: float, *, scale: float | None = None) -> Scanned:
 def examine_side(samples: Samples, side: Side) -> ScanFinding:
     hand = "-+"[side.sign > 0]
     if np.isnan(side.values[:4]).any():
-        return ScanFinding("outside")
+        return ScanFinding("undefined")
     if jump := find_jump(side.nearest(12)):
         small = abs(jump) <= SMALL_STEP * max(1.0, samples.largest())
         words = f"f(x{hand}0) - f(x) = {jump:.6g}"
-        return ScanFinding("rounding" if small else "jump", NAN, words, jump)
+        return ScanFinding("unresolved" if small else "jump", NAN, words, jump)
     if power := find_power(side.nearest(16)):
         slope = math.copysign(INF, side.sign * (side.values[0] - side.here))
         return ScanFinding("vertical", slope, f"f(x{hand}h) - f(x) ~ h^{power:.3f}")
     if len(side.steps) > 24 and keeps_moving(side.nearest(25)):
-        return ScanFinding("restless", NAN, f"(f(x{hand}h) - f(x))/h does not settle")
+        return ScanFinding("unresolved", NAN, f"(f(x{hand}h) - f(x))/h does not settle")
     return ScanFinding()
 
 
@@ -485,20 +478,19 @@ def conclude(
     One slope where the one-sided ones agree; a kink where their gap is seen close to x too. A gap
     that cannot be seen there may be unheard noise of one side: it only widens the bar.
     """
-    troubles = [finding.trouble for finding in findings]
+    kinds = [finding.kind for finding in findings]
     left, right = (
-        Limit(finding.slope) if finding.trouble else limit_of_side(side, noise, samples.length)
-        for side, finding in zip(sides, findings, strict=True)
+        limit_of_side(side, noise, samples.length) if kind == "smooth" else Limit(finding.slope)
+        for side, kind, finding in zip(sides, kinds, findings, strict=True)
     )
     detail = "; ".join(finding.detail for finding in findings if finding.detail)
     found = Scanned("smooth", left=left.value, right=right.value, detail=detail)
-    for trouble, kind in DENIALS.items():
-        if trouble in troubles:
-            return replace(found, kind=kind)
-    if troubles == ["outside", "outside"]:
+    if denied := [kind for kind in DENIALS if kind in kinds]:
+        return replace(found, kind=denied[0])
+    if kinds == ["undefined", "undefined"]:
         return replace(found, kind="undefined", detail="f is finite at x but not on either side")
-    if "outside" in troubles:
-        hand, limit = ("right", right) if troubles[0] else ("left", left)
+    if "undefined" in kinds:
+        hand, limit = ("left", left) if kinds[0] == "smooth" else ("right", right)
         found = replace(found, kind="one-sided", detail=f"f is finite to the {hand} of x only")
         return resolve(samples, found, limit)
     if math.isinf(left.bar + right.bar):
