@@ -96,7 +96,6 @@ class Observer:
         return y
 
     def observe(self, node: Node, out: Numbers, operands: Sequence[Numbers]) -> None:
-        """Keep a copy of what the op was given, and where in the text that happened."""
         if self.idle:
             return
         node.span = self.where()
@@ -106,12 +105,9 @@ class Observer:
 
     def record(self, root: Step) -> Record:
         nodes = [step for step in reversed(list_reachable([root])) if isinstance(step, Node)]
-        given: dict[Step, Given] = {}
-        for node in nodes:
-            if node in self.given:
-                given[node] = self.given[node]
-            elif node.op.name == OUTPUT:
-                given[node] = Given((None,), node.params, 0.0)
+        outputs = (node for node in nodes if node.op.name == OUTPUT)
+        given: dict[Step, Given] = {n: Given((None,), n.params, 0.0) for n in outputs}
+        given |= {node: self.given[node] for node in nodes if node in self.given}
         return Record(root, tuple(nodes), given)
 
 
@@ -236,8 +232,7 @@ def _run_inside(function: type[Function], operands: tuple[Numbers, ...], kind: s
 
     It is recorded on floats: for its own derivative no rule of the user's is asked.
     """
-    floats = [_as_float(value) for value in operands]
-    tracked = [tensor(v, requires_grad=True) if _is_float(v) else v for v in floats]
+    tracked = [_track(value) for value in operands]
     observer, context = Observer(), Context((False,) * len(operands))
     with watching(observe=observer.observe), enable_grad(), redirect_stdout(io.StringIO()):
         result = function.run_forward(context, *tracked)
@@ -254,11 +249,12 @@ def _run_inside(function: type[Function], operands: tuple[Numbers, ...], kind: s
     return tuple(map(output, result)) if isinstance(result, tuple) else output(result)
 
 
-def _as_float(value: Numbers) -> Numbers:
+def _track(value: Numbers) -> Numbers:
+    """Floats, or the floats of exact numbers, as a tensor; anything else as it is."""
     plain = unwrap(value)
-    if not isinstance(plain, np.ndarray) or plain.dtype != object:
-        return plain
-    return np.asarray(each(middle, arbs(plain)), dtype=np.float64)
+    if isinstance(plain, np.ndarray) and plain.dtype == object:
+        plain = np.asarray(each(middle, arbs(plain)), dtype=np.float64)
+    return tensor(plain, requires_grad=True) if _is_float(plain) else plain
 
 
 def _copy(value: Numbers) -> Numbers:

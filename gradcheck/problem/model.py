@@ -327,21 +327,17 @@ MEANT: Mapping[str, str] = {
     **dict.fromkeys(("score", "marks", "max_points"), "points"),
     **dict.fromkeys(("upstream", "grad_output", "seed"), "cotangent"),
 }
-# In our words what pydantic says of a value, by its kind of fault.
+# In our words what pydantic says of a value, by its kind of fault, or what it calls valid.
 DUE: Mapping[str, str] = {
-    "string_type": "a text was expected",
-    **dict.fromkeys(("list_type", "tuple_type"), "a list was expected"),
-    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "a mapping was expected"),
     "too_short": "an empty list came",
     "string_pattern_mismatch": "a name without blanks or other signs was expected",
-    **dict.fromkeys(("float_parsing", "float_type"), "a number was expected"),
-    **dict.fromkeys(
-        ("int_parsing", "int_type", "int_from_float", "int_parsing_size"),
-        "a whole number was expected",
-    ),
-    **dict.fromkeys(("bool_parsing", "bool_type"), "true or false was expected"),
+    "int_parsing_size": "a whole number was expected",
 }
-EXPECTED = re.compile(r"(?:Input|List|Tuple) should (?:be|have) (.*)")
+VALID: Mapping[str, str] = {
+    "string": "a text", "list": "a list", "tuple": "a list", "dictionary": "a mapping",
+    "number": "a number", "integer": "a whole number", "boolean": "true or false",
+}  # fmt: skip
+EXPECTED = re.compile(r"(?:Input|List|Tuple) should (?:be|have) (?:a valid )?([^,]*).*")
 
 
 def check(
@@ -387,13 +383,14 @@ def _list_faults(document: Document, at: PathTo, error: ValidationError) -> Coll
 
 def _expect(said: re.Match[str]) -> str:
     """`greater than 0 was expected` of what should be greater than 0."""
-    return f"{said[1].partition(',')[0]} was expected"
+    return f"{VALID.get(said[1].split()[0], said[1])} was expected"
 
 
 def _describe(path: PathTo) -> str:
-    keys = (str(key) for key in reversed(path) if str(key) in FIELDS)
-    key = next((key for key in keys if FIELDS[key].description), "")
-    return f"`{key}` is {FIELDS[key].description}" if key else "see `gradcheck schema`"
+    for key in (str(key) for key in reversed(path)):
+        if key in FIELDS and FIELDS[key].description:
+            return f"`{key}` is {FIELDS[key].description}"
+    return "see `gradcheck schema`"
 
 
 def _suggest(key: str) -> str:

@@ -367,10 +367,9 @@ def step_aside(case: Case) -> Case:
 def judge_tied(case: Case, mine: Opinion) -> Verdict | None:
     """The verdict where many entries meet a kink (a relu's zero): intervals, entry by entry.
 
-    At points so near that only kinks are crossed reverse mode gives other gradients of the same
-    function; the entries that change there may have any slope between (Clarke 1983, theorem
-    2.5.1). That reverse mode is right at all is seen at a point farther beside, where no branches
-    meet. None where no entry changes, or something else is unusual.
+    The entries that change at points so near that only kinks are crossed may have any slope
+    between (Clarke 1983, theorem 2.5.1). That reverse mode is right at all is seen farther beside,
+    where no branches meet. None where no entry changes, or something else is unusual.
     """
     near = list(islice(visit_neighbours(case), limits.TIED))
     there = measure_slopes(beside := step_aside(case), draw_directions(case, limits.SPARED))
@@ -405,12 +404,9 @@ def visit_neighbours(case: Case) -> Iterator[dict[str, Array]]:
     """Reverse mode's gradient at the point, and at points so near that only kinks are crossed.
 
     Any gradient of a point just beside a kink is possible (Clarke 1983, theorem 2.5.1), and so is
-    what PyTorch's conventions give. Among them those to which every kink of an op leans alike: as
-    each of many units may lean either way, a few random points would not meet that, and `x > 0` in
-    a backward pass is just that. No point need lie there: `relu(x) - relu(-x)` with `x >= 0` in
-    both gives 2 where the slope is 1. Such a choice of a side for each op is a gradient almost
-    everywhere, and what reverse mode gives is of that kind (Bolte and Pauwels, Conservative set
-    valued fields, 2021).
+    any choice of a side for each op, as PyTorch's conventions (Bolte and Pauwels, Conservative set
+    valued fields, 2021). First those to which every kink leans alike, as with `x > 0` in a backward
+    pass: where there are many units, a few random points would not meet that.
     """
     rng = np.random.default_rng(case.seed)
     leaning = ((case, replace(RIGHT, pull=_lean_pull(lean))) for lean in (-BESIDE, BESIDE))
@@ -470,10 +466,9 @@ def state_power(given: Sequence[Opinion]) -> Iterator[str]:
 def find_least_seen(given: Sequence[Opinion]) -> float:
     """The size of a single wrong entry that is seen with probability 1 - 1e-6.
 
-    It is off by delta * u along each direction; all K directions miss it only if every |u| is less
-    than twice bar / delta. For even draws within w = WIDTH / 2 sizes the chance of that is
-    (2 bar / (delta w size))^K. Twice, because the gradient and the slope may each stray by a bar
-    before they cease to overlap.
+    All K directions miss what is off by delta only if every |u| is less than twice bar / delta, as
+    the gradient and the slope may each stray by a bar: for even draws within w = WIDTH / 2 sizes a
+    chance of (2 bar / (delta w size))^K.
     """
     found = next(o.directions for o in given if o.name == "differences")
     sizes = {name: measure_size(u[0]) for name, u in found.along.items()}

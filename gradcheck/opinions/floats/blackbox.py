@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -125,7 +125,7 @@ def _look_at(case: Case, name: str, index: tuple[int, ...], moved: Array) -> Sca
 
 def _make_ball(seen: Scanned) -> tuple[arb, Slope | None]:
     """A scanned slope as a ball; unresolved ones become balls that hold no number."""
-    known = math.isfinite(seen.value) and math.isfinite(seen.error)
+    known = math.isfinite(seen.value + seen.error)
     ball = arb(seen.value, seen.error) if known else arb(0, math.inf)
     if seen.kind == "smooth":
         return ball, None
@@ -141,9 +141,8 @@ def glance(f: Routine, x: float, length: float = 1.0, here: float | None = None)
 
     Central differences at 2^-9, 2^-10 and 2^-11 of the length on which f varies are extrapolated
     twice; the bar is what two of the once extrapolated differ by, the rounding of f, and the noise
-    heard in its values at 2^-20, where a parabola leaves nothing else. The slopes to either side
-    there must agree with it as closely as that rounding lets them, so no kink or jump lies at x.
-    `here` is f(x).
+    heard at 2^-20. The slopes to either side there must agree with it within that rounding, so no
+    kink or jump lies at x. `here` is f(x).
     """
     f0 = evaluate_finite(f, x) if here is None else here
     left, right, noise = [], [], []
@@ -170,14 +169,13 @@ def glance(f: Routine, x: float, length: float = 1.0, here: float | None = None)
 
 
 def confirm_slope(
-    f: Routine, here: float, length: float, expected: tuple[float, float], enough: float
+    f: Routine, here: float, length: float, expected: tuple[float, float]
 ) -> Scanned | None:
-    """The slope at 0 that is expected, from four samples where they meet it; None where not sure.
+    """The slope at 0 that is expected, from four samples; None where they do not meet it.
 
-    Differences at two steps, extrapolated once, meet it within the rounding of f's values. That it
-    was expected changes nothing in what would be seen: the bar is no wider than a glance's, and a
-    slope that is off misses it unless the error of the extrapolation makes up for that. A kink at
-    the point shows in how the sums of the samples rise.
+    Differences at two steps, extrapolated once, meet it within the rounding of f's values: a slope
+    that is off misses it unless the error of the extrapolation makes up for that. A kink at the
+    point shows in how the sums of the samples rise.
     """
     near, far = NEAR * length, FAR * length
     left, right, before, beyond = f(-near), f(near), f(-far), f(far)
@@ -185,8 +183,7 @@ def confirm_slope(
     value, known = inner + (inner - outer) / 3, _bound_rounding(left, right, before, beyond) / near
     bend = (4 * (right - here + left - here) - (beyond - here + before - here)) / far
     met = abs(value - expected[0]) <= known + expected[1] and abs(bend) <= TURN * known
-    seen = Scanned("smooth", value, known) if met else glance(f, 0.0, length, here)
-    return seen if seen is not None and seen.error <= enough else None
+    return Scanned("smooth", value, known) if met else None
 
 
 def _bound_rounding(*values: float) -> float:
@@ -233,34 +230,29 @@ def _sample(cases: Sequence[Case], along: Params) -> list[Callable[[int, float],
     """Along each direction the k-th contracted value at a step, which is run once for all."""
 
     def on(value: Callable[[float], Numbers]) -> Callable[[int, float], float]:
-        seen: dict[float, list[float]] = {}
+        @cache
+        def sums(step: float) -> list[float]:
+            out = value(step)
+            return [sum_up(out, each.cotangent) for each in cases]
 
-        def at(k: int, step: float) -> float:
-            values = seen.get(step)
-            if values is None:
-                out = value(step)
-                values = seen[step] = [sum_up(out, each.cotangent) for each in cases]
-            return values[k]
-
-        return at
+        return lambda k, step: sums(step)[k]
 
     return [on(move_along(cases[0], row)) for row in opinion.list_directions(along)]
 
 
 def _look(lines: Sequence[Function], expected: Estimate | None, here: float) -> Estimate | None:
-    """The slopes for one cotangent at the first length at which all are known.
+    """The slopes for one cotangent at the first length at which all are known beside the steepest.
 
-    Beside the steepest: along some random direction a slope may be small by chance, and says no
-    less there.
+    One may be small by chance, and says no less.
     """
     due = [None] * len(lines) if expected is None else expected.pairs()
     enough = math.inf if expected is None else limits.ENOUGH * expected.largest
     for length in limits.LENGTHS:
         found: list[tuple[float, float]] = []
         for f, slope in zip(lines, due, strict=True):
-            seen = slope and confirm_slope(f, here, length, slope, enough)
-            seen = seen if slope else glance(f, 0.0, length, here)
-            if seen is None:
+            met = confirm_slope(f, here, length, slope) if slope else None
+            seen = met or glance(f, 0.0, length, here)
+            if seen is None or seen.error > enough:
                 break
             found.append((seen.value, seen.error))
         else:

@@ -251,9 +251,9 @@ def extrapolate(steps: Rungs, quotients: Rungs, noise: Rungs, power: int) -> tup
 def choose_limit(steps: Rungs, quotients: Rungs, noise: Rungs, unheard: Rungs, power: int) -> Limit:
     """The entry with the smallest bar that no finer rung contradicts.
 
-    Far from x a table can converge beautifully to something else (|x| at 1e-9 has slope 0 for every
-    step above 1e-9); a contradiction from nearer by is the only sign of it. Where the two differ
-    little, the nearer one may as well be the victim of unheard rounding: the bar spans both.
+    Far from x a table can converge to something else (|x| at 1e-9 has slope 0 for every step above
+    1e-9). Where the two differ little, the nearer one may as well be the victim of unheard
+    rounding: the bar spans both.
     """
     columns, bars = extrapolate(steps, quotients, noise, power)
     bars = np.where(np.isfinite(columns) & np.isfinite(bars), bars + unheard, INF)
@@ -297,9 +297,8 @@ def choose_loudest(left: Side, right: Side) -> Side:
 def measure_doubt(steps: Rungs, quotients: Rungs, heard: Rungs, shape: float) -> Rungs:
     """What quotients from beyond a shape of f may not know: how far they are off nearer ones.
 
-    A bump of f between x and them shows on the rungs that meet it; the slope at its foot does not
-    show on any that are farther. Of the nearer rungs rounding disturbs the coarsest least; what it
-    is off itself is less than its move from the next finer one (it runs in h^2).
+    A slope at the foot of a bump does not show on the rungs beyond it. Of the nearer rungs rounding
+    disturbs the coarsest least; it is off by less than its move from the next finer one.
     """
     far = steps >= shape
     nearer = np.flatnonzero(~far & np.isfinite(quotients))
