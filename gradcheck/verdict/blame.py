@@ -217,11 +217,11 @@ def _measure_slope(applied: Applied, i: int, u: Array) -> arb:
     No number at a kink or a tie.
     """
     node, given = applied.node, applied.operands
-    weights = np.broadcast_to(applied.arrived, applied.y.shape)
 
     def on_balls(step: arb) -> arb:
         moved = balls(arbs(balls(given[i])) + step * arbs(u))
         value = arbs(_run(node, (*given[:i], moved, *given[i + 1 :]), "ball"))
+        weights = np.broadcast_to(applied.arrived, applied.y.shape)
         return sum((a * float(b) for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
 
     def on_floats(h: float) -> float:
