@@ -45,10 +45,6 @@ OVERLAP = (
     "unsupported operation: some elements that are read or written share their memory. "
     "Please clone() the tensor before performing the operation."
 )
-FROZEN_VIEW = (
-    "this view was made in no_grad mode, or is one of several outputs of a function, and is being "
-    "modified inplace: replace the inplace operation by an out-of-place one"
-)
 NO_NUMPY = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
 NO_ARRAY = (
     f"{NO_NUMPY} A plain array would forget how the tensor was made: write np.stack([a, b]) for "

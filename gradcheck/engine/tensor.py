@@ -392,12 +392,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
         twin._writes = self._memory
         return twin
 
-    def _freeze(self) -> Self:
-        """One of the views that a function gives together: none of them may be written alone."""
-        if self._view is not None:
-            self._view.frozen = True
-        return self
-
     def __getitem__(self, index: Value) -> "Tensor":
         try:
             return apply(TABLE["getitem"], (self,), {"index": unwrap(index)})
@@ -407,7 +401,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     def __iter__(self) -> Iterator["Tensor"]:
         if self.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return (self[i]._freeze() for i in range(len(self._value)))
+        return (self[i] for i in range(len(self._value)))
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value

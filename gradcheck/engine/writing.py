@@ -87,14 +87,13 @@ PUT = _of_places(
 class View:
     """Whose memory a view looks at (`base`, never a view itself), along which path.
 
-    `seen` is the base's node when the view's own node was made; a `frozen` one, of a no_grad block
-    or one of several outputs, may not be written where that is recorded.
+    `seen` is the base's node when the view's own node was made.
     """
 
-    __slots__ = ("base", "frozen", "path", "seen")
+    __slots__ = ("base", "path", "seen")
 
-    def __init__(self, base: State, path: Path, frozen: bool) -> None:
-        self.base, self.path, self.seen, self.frozen = base, path, base._node, frozen
+    def __init__(self, base: State, path: Path) -> None:
+        self.base, self.path, self.seen = base, path, base._node
 
     def settle(self, view: State) -> None:
         """Bring the view's node up to date with the base."""
@@ -142,8 +141,7 @@ def link(out: State, operands: tuple[Value, ...], row: Op, params: Params) -> No
             out._value = np.array(y)
             continue
         base, path = (x._view.base, x._view.path) if x._view else (x, None)
-        frozen = not MODE.recording or bool(x._view and x._view.frozen)
-        out._view = View(base, (path, row, params), frozen)
+        out._view = View(base, (path, row, params))
         out._writes = x._memory
 
 
@@ -171,8 +169,6 @@ def _write(t: Value, row: Op, others: tuple[Value, ...], params: Params, assigns
     recorded = MODE.recording and any(map(track, (t, *others)))
     if recorded:
         _refuse_if_leaf(t)
-    if not assigns:
-        _refuse_overlap(t._value, others)
     before = _restore(t, row, others) if recorded else t._bare()
     result = before.__apply_op__(row, (before, *others), params)
     if result.shape != t.shape:
@@ -226,20 +222,11 @@ def _take_over(t: Value, result: Value) -> None:
 
 def _refuse_if_leaf(t: Value, region: bool = False) -> None:
     view = t._view
-    if view is not None and view.frozen:
-        raise RuntimeError(advice.FROZEN_VIEW)
     of_leaf = view is not None and view.base._tracked and view.base._node is None
     if of_leaf or (t._tracked and t._node is None):
         raise RuntimeError("a view of " * (of_leaf or region) + advice.LEAF_WRITTEN)
     if t.dtype.kind != "f":
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
-
-
-def _refuse_overlap(region: Value, others: tuple[Value, ...]) -> None:
-    """What is read must not lie partly where is written; raises RuntimeError."""
-    for other in map(unwrap, others):
-        if np.shares_memory(region, other) and not _is_same_place(region, other):
-            raise RuntimeError(advice.OVERLAP)
 
 
 def _overlaps_itself(a: Value) -> bool:
@@ -266,12 +253,10 @@ def set_item(t: Value, index: Value, value: Value) -> None:
         _refuse_if_leaf(t, region=is_basic(index))
     if isinstance(value, State):
         t._share()
-        region = t._value[index]
         bases = [each if each._view is None else each._view.base for each in (t, value)]
-        if _is_same_place(region, value._value) and bases[0] is bases[1]:
+        if _is_same_place(t._value[index], value._value) and bases[0] is bases[1]:
             count_write(t)  # PyTorch counts the copy of what lies there already
             return
-        _refuse_overlap(region, (value,))
     if _overlaps_itself(t._value) and is_basic(index):
         put(t[index], value, "CopyBackwards")
     else:
@@ -306,7 +291,6 @@ def copy_(t: Value, source: Value) -> Value:
         raise TypeError(
             f"copy_(): argument 'other' (position 1) must be Tensor, not {type(source).__name__}"
         )
-    _refuse_overlap(t._value, (source,))
     return put(t, source, "CopyBackwards")
 
 

@@ -1,6 +1,6 @@
 """The same entries in another shape or order: picked, put together, padded, cut apart, sorted."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from math import prod
@@ -387,15 +387,10 @@ for _cuts in (np.split, np.array_split):
     formula(_cuts)(partial(_cut, cut=_cuts))
 
 
-def _freeze_all(parts: Iterable[Numbers]) -> tuple[Numbers, ...]:
-    """Views that one function gives; a number that remembers is told so."""
-    return tuple(part._freeze() if hasattr(part, "_freeze") else part for part in parts)
-
-
 @formula(also=(np.unstack,) if hasattr(np, "unstack") else (), school=("unstack",))
 def unbind(x: Numbers, axis: int = 0) -> tuple[Numbers, ...]:
     """`unbind(x, dim)`: the slices along an axis, one by one."""
-    return _freeze_all(x[along(x, axis, i)] for i in range(np.shape(x)[axis]))
+    return tuple(x[along(x, axis, i)] for i in range(np.shape(x)[axis]))
 
 
 @formula()
@@ -409,7 +404,7 @@ def split_along(x: Numbers, split_size_or_sections: Numbers, axis: int = 0) -> t
     if sum(lengths) != n:
         raise RuntimeError(f"split expects lengths that sum exactly to {n}, got {list(lengths)}")
     ends = np.cumsum([0, *lengths]).tolist()
-    return _freeze_all(x[along(x, axis, slice(*part))] for part in pairwise(ends))
+    return tuple(x[along(x, axis, slice(*part))] for part in pairwise(ends))
 
 
 @formula()

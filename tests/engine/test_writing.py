@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradcheck
-from gradcheck import no_grad, tensor
+from gradcheck import grad, no_grad, tensor
 from tests.support.oracle import double, torch
 
 
@@ -141,3 +141,16 @@ def test_small_integers_are_computed_in_float64(dtype, name):
 def test_a_shape_is_given_once(make, words):
     with pytest.raises(TypeError, match=words):
         make()
+
+
+def test_what_is_read_may_lie_where_is_written():
+    """PyTorch refuses both: here all is read before anything is written, and parts are no less."""
+    x = tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * x
+    y[1:] = y[:-1]  # x0^2, x0^2, x1^2
+    (y * tensor([1.0, 10.0, 100.0])).sum().backward()
+    assert x.grad.tolist() == [22.0, 400.0, 0.0]
+    z = x * 2
+    for k, part in enumerate(z):
+        part.mul_(k)
+    assert grad(z.sum(), x)[0].tolist() == [0.0, 2.0, 4.0]
