@@ -26,16 +26,16 @@ def grad(func: Routine, argnums: Places = 0) -> Routine:
     PyTorch's words, where the value is not one number.
     """
 
-    def gradient(*args: Value, **kwargs: Value) -> Value:
-        own, y = _call(func, argnums, args, kwargs)
+    def number(*args: Value, **kwargs: Value) -> Value:
+        y = func(*args, **kwargs)
         if y.ndim:
             raise RuntimeError(
                 "Expected f(*args) to return a scalar tensor, got tensor with "
                 f"{y.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
-        return _restore_layout(argnums, _settle(_pull((y,), own, (None,)), own))
+        return y
 
-    return gradient
+    return jacrev(number, argnums)
 
 
 def jacrev(func: Routine, argnums: Places = 0) -> Routine:

@@ -332,33 +332,27 @@ Operands = tuple[Value, ...]
 
 ALIKE = {
     "Lgamma": "loggamma", "Elu": "selu", "LogSigmoid": "logsigmoid",
-    "Div": "divide", "Mul": "multiply outer",
-    "Neg": "negative", "Pow": "square", "Gather": "take_along_axis", "IndexPut": "scatter",
-    "LinalgDet": "det", "LinalgSlogdet": "logabsdet signdet", "LinalgInvEx": "inv",
-    "LinalgSolveEx": "solve", "LinalgCholeskyEx": "cholesky", "View": "repeat "
-    "einsum reshape ravel atleast_1d", "LinalgCross": "cross", "LinalgEigh": "eigvalsh "
-    "eigenvectors", "LinalgSvd": "svdvals left_singular_vectors right_singular_vectors",
-    "Abs": "absolute", "LinalgPinv": "pinv", "LinalgVectorNorm": "norm", "Asinh": "arcsinh",
-    "Acosh": "arccosh", "Atanh": "arctanh", "Cat": "concatenate", "Repeat": "tile",
-    "Round": "rint", "ConstantPadNd": "pad", "IndexSelect": "take",
+    "Div": "divide", "Mul": "multiply outer", "Sub": "subtract", "Clamp": "clip",
+    "Neg": "negative", "Pow": "power float_power square", "Gather": "take_along_axis",
+    "IndexPut": "scatter", "LinalgDet": "det", "LinalgSlogdet": "logabsdet signdet",
+    "LinalgInvEx": "inv", "LinalgSolveEx": "solve", "LinalgCholeskyEx": "cholesky",
+    "LinalgCross": "cross", "LinalgEigh": "eigvalsh eigenvectors", "LinalgPinv": "pinv",
+    "LinalgSvd": "svdvals left_singular_vectors right_singular_vectors", "Abs": "absolute",
+    "LinalgVectorNorm": "norm", "View": "repeat einsum reshape ravel atleast_1d",
+    "Asinh": "arcsinh", "Acosh": "arccosh", "Atanh": "arctanh", "Cat": "concatenate",
+    "Repeat": "tile", "Round": "rint", "ConstantPadNd": "pad", "IndexSelect": "take",
     "Permute": "transpose moveaxis", "Transpose": "swapaxes matrix_transpose",
     "Unsqueeze": "expand_dims atleast_2d atleast_3d", "Expand": "broadcast_to", "Clone": "copy",
     "Flip": "flipud fliplr", "Asin": "arcsin", "Acos": "arccos", "Atan": "arctan",
     "Atan2": "arctan2", "Deg2Rad": "radians", "Rad2Deg": "degrees",
 }  # fmt: skip
 """PyTorch's names that are not ours, and the rows that they stand for."""
-KNOWN = {row: f"{name}Backward0" for name, rows in ALIKE.items() for row in rows.split()}
-KNOWN |= dict.fromkeys(("floor_divide", "heaviside"), "NotImplemented")
+KNOWN = {row: name for name, rows in ALIKE.items() for row in rows.split()}
 
 
 def _is_number(operand: Value) -> bool:
     """Whether an operand is a constant of the program's text, as PyTorch's names tell apart."""
     return operand is None or type(operand) in (int, float)
-
-
-def _name_power(operands: Operands, params: Params) -> str:
-    number = 0 if _is_number(operands[1]) else 2 if _is_number(operands[0]) else 1
-    return f"PowBackward{number}"
 
 
 def _name_index(operands: Operands, params: Params) -> str:
@@ -387,34 +381,32 @@ def _name_classes(operands: Operands, params: Params) -> str:
     return f"NllLoss{'2D' if params['labels'] > 1 else ''}Backward0"
 
 
-VARYING: dict[str, Callable[[Operands, Params], str]] = {
-    "sum": lambda _, p: f"SumBackward{int(p.get('axis') is not None)}",
-    "mean": lambda _, p: f"MeanBackward{int(p.get('axis') is not None)}",
-    "prod": lambda _, p: f"ProdBackward{int(p.get('axis') is not None)}",
-    "max": lambda _, p: "AmaxBackward0" if "axis" in p else "MaxBackward1",
-    "min": lambda _, p: "AminBackward0" if "axis" in p else "MinBackward1",
-    "remainder": lambda ab, _: f"RemainderBackward{int(not _is_number(ab[1]))}",
-    "fmod": lambda ab, _: f"FmodBackward{int(not _is_number(ab[1]))}",
-    "subtract": lambda ab, _: "RsubBackward1" if _is_number(ab[0]) else "SubBackward0",
-    "power": _name_power,
-    "float_power": _name_power,
+VARYING: dict[str, Callable[[Operands, Params], str | int]] = {
+    **dict.fromkeys(("sum", "mean", "prod"), lambda _, p: int(p.get("axis") is not None)),
+    **dict.fromkeys(("remainder", "fmod"), lambda ab, _: int(not _is_number(ab[1]))),
+    **dict.fromkeys(
+        ("power", "float_power"),
+        lambda ab, _: 0 if _is_number(ab[1]) else 2 if _is_number(ab[0]) else 1,
+    ),
+    **dict.fromkeys(("floor_divide", "heaviside"), lambda ab, _: "NotImplemented"),
+    "max": lambda _, p: "AmaxBackward0" if "axis" in p else 1,
+    "min": lambda _, p: "AminBackward0" if "axis" in p else 1,
+    "subtract": lambda ab, _: "RsubBackward1" if _is_number(ab[0]) else 0,
     "getitem": _name_index,
     "setitem": lambda _, p: "CopySlices" if is_basic(p["index"]) else "IndexPutBackward0",
     "diag": lambda x, _: "DiagonalBackward0_copy" if np.ndim(x[0]) == 2 else "DiagEmbedBackward0",
     "matmul": _name_product,
     "replace": lambda _, p: p["node"],
-    "clip": lambda xs, _: f"ClampBackward{int(all(map(_is_number, xs[1:])))}",
+    "clip": lambda xs, _: int(all(map(_is_number, xs[1:]))),
     "nll_loss": _name_classes,
-    "squeeze": lambda _, p: (
-        "SqueezeBackward" + {int: "1", tuple: "2"}.get(type(p.get("axis")), "0")
-    ),
+    "squeeze": lambda _, p: {int: 1, tuple: 2}.get(type(p.get("axis")), 0),
 }
-"""The rows that have several nodes in PyTorch, by their operands and parameters."""
+"""Rows with several nodes in PyTorch, by operands and parameters: which one, or another name."""
 
 
 def name_node(row: Op, operands: Operands, params: Params) -> str:
     if row.grad_fn:
         return row.grad_fn
-    if row.name in VARYING:
-        return VARYING[row.name](operands, params)
-    return KNOWN.get(row.name) or f"{row.name.title().replace('_', '')}Backward0"
+    number = VARYING[row.name](operands, params) if row.name in VARYING else 0
+    name = KNOWN.get(row.name) or row.name.title().replace("_", "")
+    return number if isinstance(number, str) else f"{name}Backward{number}"

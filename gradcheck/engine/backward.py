@@ -20,26 +20,17 @@ def backward(
     gradients: Value = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Value = None,
 ) -> None:
     """Add d(tensors)/d(leaf), contracted with the gradients, to the `.grad` of every leaf.
 
     `gradients` have the shapes of the tensors and may be left out where these are single numbers.
-    With `inputs` only those tensors get a gradient. Raises RuntimeError in PyTorch's words.
+    Raises RuntimeError in PyTorch's words.
     """
-    wanted: list[Value] = [inputs] if isinstance(inputs, State) else list(inputs or ())
-    if inputs is not None and not wanted:
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    if not all(t.requires_grad for t in wanted):
-        raise RuntimeError(advice.NO_RETAINING)
-    only = None if inputs is None else {t._step() for t in wanted}
     if create_graph:
         advice.warn(advice.CYCLE)
     ends: list[Value] = [tensors] if isinstance(tensors, State) else list(tensors)
     roots = find_starts(ends, gradients)
-    for t in wanted:
-        retain(t)
-    land(run(roots, retain_graph, create_graph, only, type(ends[0])), create_graph)
+    land(run(roots, retain_graph, create_graph, None, type(ends[0])), create_graph)
 
 
 def backward_from(
@@ -47,18 +38,17 @@ def backward_from(
     gradient: Value = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Value = None,
 ) -> None:
     """Add d(self)/d(leaf), contracted with `gradient`, to the `.grad` of every leaf.
 
     Raises RuntimeError in PyTorch's words: no graph, not a scalar, wrong shape, graph freed.
     """
-    plain = gradient is inputs is None and not create_graph and MODE.walked is None
+    plain = gradient is None and not create_graph and MODE.walked is None
     if plain and type(self._value) is np.float64 and self.requires_grad:
         land(walk([(self._step(), ONE)], retain=bool(retain_graph)), False)
     else:
         given = None if gradient is None else [gradient]
-        backward([self], given, retain_graph, create_graph, inputs)
+        backward([self], given, retain_graph, create_graph)
 
 
 def find_starts(tensors: Value, gradients: Value) -> list[tuple[Step, Value]]:
@@ -172,16 +162,9 @@ def _ask(hook: Hook, kind: type[Value], g: Value) -> Value:
         answer = hook(g if live else kind(g))
     if answer is None:
         return g
-    if type(answer) is not kind:
-        raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
-    name = getattr(hook, "__name__", type(hook).__name__)
-    if answer.dtype != g.dtype:
-        raise RuntimeError(
-            f"hook '{name}' has changed the type of value (was torch.{advice.name_kind(g)} got "
-            f"torch.{advice.name_kind(answer)})"
-        )
-    if answer.shape != g.shape:
-        raise RuntimeError(f"hook '{name}' has changed the size of value")
+    if type(answer) is not kind or (answer.dtype, answer.shape) != (g.dtype, g.shape):
+        due = f"a tensor of {g.dtype} and size {list(g.shape)}, or None"
+        raise RuntimeError(f"a hook on this gradient returns {due}; it returned {answer!r}")
     return answer if live else answer._value
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from gradcheck.engine import advice
 from gradcheck.engine.recording import no_grad
-from gradcheck.engine.tape import clear, descend, move
+from gradcheck.engine.tape import clear, move
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
 from gradcheck.values import Value
@@ -79,12 +79,6 @@ class SGD(Optimizer):
         plain = momentum > 0 and dampening == 0
         _expect(plain or not nesterov, "Nesterov momentum requires a momentum and zero dampening")
         self.momentum, self.dampening, self.nesterov = momentum, dampening, nesterov
-
-    def step(self) -> None:
-        if self.momentum or self.weight_decay:
-            super().step()
-        else:
-            descend(self.params, self.lr)
 
     def _find_direction(self, g: Value, index: int) -> Value:
         if not self.momentum:

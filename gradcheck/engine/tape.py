@@ -643,17 +643,6 @@ def _move(t: State, by: Value) -> None:
     count_write(t)
 
 
-def descend(parameters: Iterable[State], rate: Value) -> None:
-    """Every parameter that has a gradient loses `rate` times it: an unrecorded write in place."""
-    for p in parameters:  # without its C type: where it is None this is an error, not a crash
-        g: State | None = p._grad
-        if g is not None:
-            if UNUSUAL:
-                move(p, rate * g._value)
-            else:
-                _move(p, rate * g._value)
-
-
 def clear(parameters: Iterable[State], set_to_none: bool) -> None:
     """zero_grad: drop every `.grad`, or fill it with zeros."""
     for p in parameters:

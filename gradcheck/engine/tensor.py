@@ -357,7 +357,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     backward = backward_from
     __setitem__ = writing.set_item
     zero_, fill_, copy_ = writing.zero_, writing.fill_, writing.copy_
-    add_, sub_, polygamma_ = writing.add_, writing.sub_, writing.nth_
+    add_, sub_ = writing.add_, writing.sub_
     data = property(writing.expose, writing.assign)
     to = astype = to
     retain_grad, register_hook = retain, register

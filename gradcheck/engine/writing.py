@@ -302,8 +302,6 @@ def _make_scaled(name: str) -> Routine:
 
 
 add_, sub_ = map(_make_scaled, ("add", "subtract"))
-NTH = TABLE["polygamma"]
-nth_: Routine = lambda t, n: write(t, NTH, (), NTH.normal((n, t), {})[1])
 
 
 def expose(t: Value) -> Value:

@@ -282,18 +282,12 @@ def normalize(x: Numbers, p: float = 2.0, axis: Numbers = 1, eps: float = 1e-12)
     return x / np.maximum(np.linalg.norm(x, p, axis=axis, keepdims=True), eps)
 
 
-@formula(also=(np.linalg.vector_norm,))
-def vector_norm(
-    x: Numbers, ord: Numbers = 2, axis: Numbers = None, keepdims: bool = False
-) -> Numbers:
-    return TABLE["norm"](x, axis=axis, keepdims=keepdims, p=ord)
-
-
-@formula(also=(np.linalg.matrix_norm,))
-def matrix_norm(
-    x: Numbers, ord: Numbers = "fro", axis: Numbers = (-2, -1), keepdims: bool = False
-) -> Numbers:
-    return np.linalg.norm(x, ord, axis=axis, keepdims=keepdims)
+formula(name="vector_norm", also=(np.linalg.vector_norm,))(
+    lambda x, ord=2, axis=None, keepdims=False: TABLE["norm"](x, None, axis, keepdims, p=ord)
+)
+formula(name="matrix_norm", also=(np.linalg.matrix_norm,))(
+    lambda x, ord="fro", axis=(-2, -1), keepdims=False: np.linalg.norm(x, ord, axis, keepdims)
+)
 
 
 # -- what NumPy leaves to LAPACK ------------------------------------------------------------------

@@ -53,21 +53,6 @@ def average(
     return np.sum(weights * x, axis=axis, keepdims=keepdims) / total
 
 
-@formula(np.median)
-def median(x: Numbers, axis: Numbers = None, *, keepdims: bool = False) -> Numbers:
-    """The mean of the two middle entries in order; entries that tie with one share its gradient."""
-    rows = _gather_known(x, axis)
-    bare, n = bare_numbers(rows), rows.shape[-1]
-    ordered = np.sort(bare, axis=-1)
-
-    def entry(k: int) -> Numbers:
-        same = np.equal(bare, ordered[..., k : k + 1])
-        return np.sum(np.where(same, rows, 0.0), axis=-1) / np.sum(same, axis=-1)
-
-    y = (entry((n - 1) // 2) + entry(n // 2)) / 2
-    return np.reshape(y, keep_axes(x.shape, axis)) if keepdims else y
-
-
 @formula(np.quantile)
 def quantile(x: Numbers, q: Numbers, axis: Numbers = None, *, keepdims: bool = False) -> Numbers:
     x = x if hasattr(x, "shape") else np.asarray(x)
@@ -82,6 +67,9 @@ def quantile(x: Numbers, q: Numbers, axis: Numbers = None, *, keepdims: bool = F
     return np.reshape(y, (*np.shape(q), *keep_axes(np.shape(x), axis))) if keepdims else y
 
 
+formula(np.median)(
+    lambda x, axis=None, *, keepdims=False: quantile.meaning(x, 0.5, axis, keepdims=keepdims)
+)
 formula(np.percentile)(
     lambda x, q, axis=None, *, keepdims=False: quantile.meaning(
         x, np.divide(q, 100), axis, keepdims=keepdims

@@ -177,22 +177,11 @@ def _make_scaled(name: str) -> Routine:
     return lambda x, other, *, alpha=1: TABLE[name](x, other if alpha == 1 else alpha * other)
 
 
-def _make_running(name: str) -> Routine:
-    """`x.cumsum(0)`: a single number has one axis, and stays a number."""
-
-    def run(x: Numbers, *axis: Numbers, **named: Numbers) -> Numbers:
-        y = TABLE[name](x, *axis, **named)
-        return y if np.ndim(x) or not (axis or named) else TABLE["reshape"](y, ())
-
-    return run
-
-
 OF_METHODS = "method_"
 """Before the name of a function, where a program of the checked language calls it as a method."""
 OWN: Mapping[str, Routine] = {
     "add": _make_scaled("add"), "subtract": _make_scaled("subtract"), "divide": divide,
     "transpose": transpose, "norm": norm, "cross": cross, "squeeze": squeeze,
-    "cumsum": _make_running("cumsum"), "cumprod": _make_running("cumprod"),
     "where": lambda x, condition, other: TABLE["where"](condition, x, other),
     "polygamma": lambda x, n: TABLE["polygamma"](n, x),
     "reciprocal": reciprocal,

@@ -156,3 +156,12 @@ def test_the_same_programs_are_refused(arguments, name, call):
                 )
             excused = mine == "fine" or (theirs == "fine" and name in STRICTER)
             assert mine == theirs or excused, (wanted, act, mine, theirs)
+
+
+@pytest.mark.parametrize("hook", [lambda g: g.sum(), lambda g: 3, lambda g: g.float()])
+def test_a_hook_returns_what_fits(hook):
+    """Another size, no tensor, another dtype."""
+    x = tensor([1.0, 2.0], requires_grad=True)
+    x.register_hook(hook)
+    with pytest.raises(RuntimeError, match=r"returns a tensor of float64 and size \[2\], or None"):
+        (x * x).sum().backward()

@@ -251,12 +251,6 @@ def test_an_infinite_bound_is_none(kind):
     assert [bool(v) for v in np.asarray(value == np.array([0.0, 3.0])).ravel()] == [True, True]
 
 
-def test_polygamma_in_place():
-    t = tensor([1.0, 2.0])
-    t.polygamma_(1)
-    assert t.tolist() == pytest.approx([math.pi**2 / 6, math.pi**2 / 6 - 1], rel=1e-14)
-
-
 def test_stacks_take_numpys_words():
     """`np.row_stack` hands `dtype=` and `casting=` on; another dtype is refused."""
     x = tensor([1.0, 2.0], requires_grad=True)
