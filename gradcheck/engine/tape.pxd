@@ -19,7 +19,7 @@ cdef class Leaf:
 
 @cython.final
 cdef class Memory:
-    cdef public long long version, moved
+    cdef public long long version
     cdef public str writer
     cdef public Memory source
 

@@ -120,12 +120,10 @@ def find_outer(step: Step) -> tuple[Step, int]:
 class Memory:
     """What tensors look at together: how often it was written, and the last recorded writer.
 
-    `.data` counts for itself, so that no saved value hears of it; `source` is what it looks at, and
-    `moved` says when a tensor was given another.
+    `.data` counts for itself, so that no saved value hears of it; `source` is what it looks at.
     """
 
     version: int
-    moved: int
     writer: str
     source: "Memory | None"
 
@@ -189,14 +187,10 @@ def wrap(kind: type[Value], value: Value, tracked: bool, node: Node | None) -> V
     return t
 
 
-def tell_moved(memory: Memory) -> None:
-    memory.moved = native.tick()  # the compiled tape has a clock of its own
-
-
 def find_memory(t: State) -> Memory:
     if t._writes is None:
         memory: Memory = Memory.__new__(Memory)
-        memory.version, memory.moved, memory.writer, memory.source = 0, 0, "", None
+        memory.version, memory.writer, memory.source = 0, "", None
         t._writes = memory
     return t._writes
 
@@ -257,18 +251,6 @@ def check_saved(node: Node) -> None:
         memory: Memory = watch[k + 1]
         if memory.version != watch[k + 2]:
             raise RuntimeError(_describe_change(node, watch[k], memory, watch[k + 2]))
-        if memory.moved > node.order and watch[k] >= 0:
-            _follow(node, watch[k])
-
-
-def _follow(node: Node, i: Position) -> None:
-    """Take the numbers that a leaf has now, as PyTorch does: `w.data = other` counts no write."""
-    leaf, operands = node.edges[i], node.operands or ()
-    if isinstance(leaf, Leaf):
-        value = leaf.variable._value
-        if np.shape(value) != np.shape(operands[i]):
-            raise RuntimeError("a variable needed for its gradient was given data of another shape")
-        node.operands = (*operands[:i], value, *operands[i + 1 :])
 
 
 def _describe_change(node: Node, i: Value, memory: Memory, version: int) -> str:

@@ -154,3 +154,12 @@ def test_what_is_read_may_lie_where_is_written():
     for k, part in enumerate(z):
         part.mul_(k)
     assert grad(z.sum(), x)[0].tolist() == [0.0, 2.0, 4.0]
+
+
+def test_numbers_that_were_saved_and_set_anew_are_missed():
+    """PyTorch goes back with the new ones, of whatever shape, without a word."""
+    w = tensor([2.0, 3.0], requires_grad=True)
+    y = (w * w).sum()
+    w.data = w.data * 10
+    with pytest.raises(RuntimeError, match="modified by an inplace"):
+        y.backward()
