@@ -24,13 +24,6 @@ def reduce_loss(losses: Numbers, reduction: str) -> Numbers:
     return REDUCTIONS[reduction](losses)
 
 
-def _read_words(weight: Numbers, reduction: str, *old: Numbers) -> tuple[Numbers, str]:
-    """The weight and the reduction; the word of it may stand first. TypeError for the old words."""
-    if any(word is not None for word in old):
-        raise TypeError("size_average= and reduce= are PyTorch's old words: write reduction=")
-    return (None, weight) if isinstance(weight, str) else (weight, str(reduction))
-
-
 def _refuse_tracked(weights: Numbers) -> Numbers:
     """Weights as an array: no derivative goes through them. Raises TypeError where one would."""
     if getattr(weights, "requires_grad", False):
@@ -88,14 +81,13 @@ def smooth_l1_loss(a: Numbers, b: Numbers, reduction: str = "mean", beta: float 
 
 
 def _arrange_alike(
-    a: Numbers, b: Numbers, weight: Numbers = None, size_average: Numbers = None,
-    reduce: Numbers = None, reduction: str = "mean", pos_weight: Numbers = None,
+    a: Numbers, b: Numbers, weight: Numbers = None, *,
+    reduction: str = "mean", pos_weight: Numbers = None,
 ) -> Call:  # fmt: skip
     """Input and target of one shape (or a number): PyTorch refuses here what it would broadcast.
 
     A weight for each entry multiplies its loss, `pos_weight` its part of the target.
     """
-    weight, reduction = _read_words(weight, reduction, size_average, reduce)
     if np.ndim(a) and np.ndim(b) and np.shape(a) != np.shape(b):
         raise ValueError(
             f"Target size (torch.Size({list(np.shape(b))})) must be the same as input size "
@@ -139,16 +131,14 @@ _enter(  # with p weighting the target: p t log(1 + exp(-z)) + (1 - t) log(1 + e
 
 
 def _arrange_classes(
-    x: Numbers, target: Numbers, weight: Numbers = None, size_average: Numbers = None,
-    ignore_index: int = -100, reduce: Numbers = None, reduction: str = "mean",
-    label_smoothing: float = 0.0,
+    x: Numbers, target: Numbers, weight: Numbers = None, *,
+    ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Call:  # fmt: skip
     """Numbers of classes, class weights, smoothed labels and labels to ignore as weights.
 
     Whole numbers are probabilities where there is one for each entry, which PyTorch refuses.
     Raises ValueError or IndexError where a target is missing, too many, or no class.
     """
-    weight, reduction = _read_words(weight, reduction, size_average, reduce)
     target = target if hasattr(target, "dtype") else np.asarray(target)
     shape, given, axis = np.shape(x), np.shape(target), _find_classes(x)
     labelled = target.dtype.kind in "iu" and given != shape

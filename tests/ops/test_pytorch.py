@@ -295,14 +295,14 @@ def test_targets_that_are_no_classes(name, target, error):
         everything()[name](tensor(np.ones((3, 3)), requires_grad=True), target)
 
 
-def test_a_loss_with_its_words_in_pytorchs_order():
-    """Weight, size_average, ignore_index; the old words of a reduction are told the new one."""
+def test_a_loss_with_old_words():
+    """After the weight stand words by their names: a size_average by its place hits none."""
     x, target = np.arange(6.0).reshape(2, 3) ** 2, [2, 1]
-    due = torch.nn.functional.cross_entropy(torch.tensor(x), torch.tensor(target), None, None, 1)
-    assert everything()["cross_entropy"](x, target, None, None, 1) == pytest.approx(due.item())
-    for name in ("cross_entropy", "binary_cross_entropy"):
-        with pytest.raises(TypeError, match="write reduction="):
-            everything()[name](np.full(2, 0.5), np.full(2, 0.5), reduce=False)
+    for name in ("cross_entropy", "nll_loss"):
+        with pytest.raises(TypeError):
+            everything()[name](x, target, None, False)
+        with pytest.raises(TypeError, match="reduce"):
+            everything()[name](x, target, reduce=False)
 
 
 @pytest.mark.parametrize("name", ["binary_cross_entropy", "binary_cross_entropy_with_logits"])
