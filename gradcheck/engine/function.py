@@ -26,6 +26,7 @@ class Context:
 
     def __init__(self, wanted: tuple[bool, ...]) -> None:
         self.needs_input_grad = wanted
+        self._constant: tuple[Value, ...] = ()
         self._kept: tuple[Value, ...] = ()
         self._saved: tuple[Callable[[], Value], ...] = ()
 
@@ -38,9 +39,12 @@ class Context:
         """What was saved, in its order; raises RuntimeError where it was overwritten since."""
         return tuple(read() for read in self._saved)
 
+    def mark_non_differentiable(self, *outputs: Value) -> None:
+        self._constant = outputs
+
     def _save(self, outputs: tuple[Value, ...]) -> bool:
         """Save what is kept, now that the outputs have their nodes; whether there is any."""
-        kept, self._kept = self._kept, ()
+        kept, self._kept, self._constant = self._kept, (), ()
         for i, t in enumerate(kept):
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(
@@ -136,7 +140,13 @@ class Function:
         values = result if isinstance(result, tuple) else (result,)
         outputs = tuple(_copy_shared(out, args) for out in values)
         if MODE.recording and True in ctx.needs_input_grad:
-            _record(cls, ctx, args, outputs)
+            live = [
+                isinstance(v, Tensor)
+                and v.dtype.kind == "f"
+                and not any(v is each for each in ctx._constant)
+                for v in values
+            ]
+            _record(cls, ctx, args, outputs, live)
         MODE.held = held  # its backward says what changes with what
         return outputs if isinstance(result, tuple) else outputs[0]
 
@@ -195,6 +205,7 @@ def _record(
     ctx: Context,
     args: tuple[Value, ...],
     outputs: tuple[Value, ...],
+    live: list[bool],
 ) -> None:
     """One node for the function; its outputs point to it, directly or through their own nodes."""
     known = tuple(map(_form, outputs))
@@ -205,7 +216,7 @@ def _record(
     node.y = ctx
     line = ((where[-1],), np.dtype(np.float64))
     for k, out in enumerate(outputs):
-        if isinstance(out, Tensor) and out.dtype.kind == "f":
+        if live[k]:
             picked = PICK, (node,), (line,), (None,), {"index": k, "where": where}
             out._tracked, out._node = True, node if len(outputs) == 1 else make_node(*picked)
     if ctx._save(outputs):

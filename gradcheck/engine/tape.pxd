@@ -36,9 +36,8 @@ cdef class Waiting:
     cdef list heap
     cdef dict arrived
 
+    @cython.locals(node=Node)
     cdef add(self, object step, object g)
-    @cython.locals(ahead=Node)
-    cdef put(self, Node node, object g)
     cdef Node take(self)
 
 cdef list RECENT, UNUSUAL

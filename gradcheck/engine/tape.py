@@ -398,8 +398,8 @@ Read = Callable[[Node], tuple[Value, tuple[Value, ...]]] | None
 class Waiting:
     """Steps at which cotangents have arrived, until it is their turn: the latest goes first.
 
-    One node stands ahead, with what has arrived at it; of the others `arrived` has it, in a heap
-    where they are nodes.
+    One node may stand ahead, with what has arrived at it: a chain needs no more. Of the others
+    `arrived` has it, and nodes are in a heap.
     """
 
     def __init__(self, accumulate: Value) -> None:
@@ -416,29 +416,24 @@ class Waiting:
             return
         held = self.arrived.get(step)
         if held is not None:
-            self.arrived[step] = self.accumulate(step, held, g)
+            g = self.accumulate(step, held, g)
         elif type(step) is Node:
-            self.put(step, g)
-        else:
-            self.arrived[step] = g
-
-    def put(self, node: Node, g: Value) -> None:
-        ahead = self.ahead
-        if ahead is None and (not self.heap or -self.heap[0][0] < node.order):
-            self.ahead, self.g = node, g
-            return
-        if ahead is not None and ahead.order < node.order:
-            self.ahead, self.g, node, g = node, g, ahead, self.g
-        self.arrived[node] = g
-        heappush(self.heap, (-node.order, node))
+            node: Node = step
+            if self.ahead is None:
+                self.ahead, self.g = node, g
+                return
+            heappush(self.heap, (-node.order, node))
+        self.arrived[step] = g
 
     def take(self) -> Node | None:
         """The node whose turn it is; what has arrived there is `g`."""
-        node = self.ahead
-        if node is None and self.heap:
+        node, self.ahead = self.ahead, None
+        if self.heap and (node is None or node.order < -self.heap[0][0]):
+            if node is not None:
+                self.arrived[node] = self.g
+                heappush(self.heap, (-node.order, node))
             node = heappop(self.heap)[1]
             self.g = self.arrived.pop(node)
-        self.ahead = None
         return node
 
 
