@@ -202,23 +202,11 @@ def explain_data(data: Value, value: Value) -> Exception:
     return RuntimeError(f"Could not infer dtype of {type(odd).__name__}")
 
 
-def refuse_as_grad(tensor: Value, value: Value, is_tensor: bool) -> None:
-    """PyTorch's checks on `t.grad = value`; raises TypeError or RuntimeError."""
-    if not is_tensor:
-        came = type(value).__name__
-        raise TypeError(
-            f"assigned grad expected to be a Tensor or None but got grad of type {came}"
-        )
-    if value is tensor:
-        raise RuntimeError("can't assign Variable as its own grad")
-    if value.shape != tensor.shape:
-        raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
-            f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same "
-            "size"
-        )
-    if value.dtype != tensor.dtype:
-        raise RuntimeError(f"a {name_kind(tensor)} has no gradient of {value.dtype}")
+def expect_grad(kind: type[Value], like: Value, g: Value) -> None:
+    """Raises RuntimeError for what is no gradient of such numbers: a hook's, or `t.grad = g`."""
+    if type(g) is not kind or (g.dtype, g.shape) != (like.dtype, like.shape):
+        due = f"a tensor of {like.dtype} and size {list(like.shape)}"
+        raise RuntimeError(f"a gradient here is None or {due}; this came: {g!r}")
 
 
 # -- a tensor as it is printed ---------------------------------------------------------------------

@@ -95,8 +95,6 @@ def grad(  # noqa: PLR0917 - PyTorch's signature
     >>> slope.item(), grad(slope, x)[0].item()
     (27.0, 18.0)
     """
-    if materialize_grads and allow_unused is False:
-        raise ValueError("materialize_grads=True and allow_unused=False contradict each other")
     wrt = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     if not wrt:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")

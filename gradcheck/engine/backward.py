@@ -1,7 +1,6 @@
 """The way back from outputs: where it starts, what it walks on, and who sees a gradient go by."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import partial
 from weakref import ref
 
@@ -127,8 +126,8 @@ def _revive(kind: Routine, node: Node) -> tuple[Value, tuple[Value, ...]]:
 Hook = Callable[[Value], Value]
 
 
-class Removable(AbstractContextManager["Removable"]):
-    """The handle of a hook; `remove()` takes the hook off again, and so does the end of a block."""
+class Removable:
+    """The handle of a hook; `remove()` takes the hook off again."""
 
     def __init__(self, hooks: list[Hook], call: Hook) -> None:
         self._hooks, self._call = hooks, call
@@ -136,9 +135,6 @@ class Removable(AbstractContextManager["Removable"]):
     def remove(self) -> None:
         if self._call in self._hooks:
             self._hooks.remove(self._call)
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
 
 
 def register(self: Value, hook: Hook) -> Removable:
@@ -162,9 +158,7 @@ def _ask(hook: Hook, kind: type[Value], g: Value) -> Value:
         answer = hook(g if live else kind(g))
     if answer is None:
         return g
-    if type(answer) is not kind or (answer.dtype, answer.shape) != (g.dtype, g.shape):
-        due = f"a tensor of {g.dtype} and size {list(g.shape)}, or None"
-        raise RuntimeError(f"a hook on this gradient returns {due}; it returned {answer!r}")
+    advice.expect_grad(kind, g, answer)
     return answer if live else answer._value
 
 

@@ -367,6 +367,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     size = property(lambda self: advice.EntryCount(self._value.size, self._value.shape))
     dtype = property(lambda self: self._value.dtype)
     T = property(lambda self: apply(TABLE["transpose"], (self,), {}))
+    mT = property(lambda self: self.swapaxes(-1, -2))  # noqa: N815 - NumPy's name
     _version = property(lambda self: self._memory.version)
     numel, dim = _make_call(np.size, unwrap), _make_call(np.ndim, unwrap)
 
@@ -399,9 +400,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
             raise IndexError(advice.explain_index(error, self.ndim)) from None
 
     def __iter__(self) -> Iterator["Tensor"]:
-        if self.ndim == 0:
-            raise TypeError("iteration over a 0-d tensor")
-        return (self[i] for i in range(len(self._value)))
+        return map(self.__getitem__, range(len(self)))
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value
@@ -528,13 +527,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
     def __ne__(self, other: Value) -> Value:
         return True if other is None else self._value != unwrap(other)
 
-    @property
-    def mT(self) -> "Tensor":  # noqa: N802 - NumPy's name
-        if self.ndim < 2:
-            kinds = "matrices or batches of matrices"
-            raise RuntimeError(f"tensor.mT is only supported on {kinds}. Got {self.ndim}-D tensor.")
-        return apply(TABLE["swapaxes"], (self,), {"axis1": -1, "axis2": -2})
-
     # -- gradients and hooks
 
     @property
@@ -578,7 +570,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     @grad.setter
     def grad(self, value: Self | None) -> None:
         if value is not None:
-            advice.refuse_as_grad(self, value, isinstance(value, State))
+            advice.expect_grad(type(self), self, value)
             self._grad = value
         else:
             del self.grad

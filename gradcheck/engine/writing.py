@@ -274,22 +274,11 @@ def zero_(t: Value) -> Value:
 
 def fill_(t: Value, value: Value) -> Value:
     """Fill with one number, in place."""
-    if np.ndim(unwrap(value)):
-        raise RuntimeError(
-            "fill_ only supports 0-dimension value tensor but got tensor with "
-            f"{value.ndim} dimensions."
-        )
     return put(t, value, f"FillBackward{3 if isinstance(value, State) else 2}")
 
 
 def copy_(t: Value, source: Value) -> Value:
     """Copy the entries of another tensor, broadcast and cast, in place."""
-    if isinstance(source, int | float):
-        source = type(t)(np.asarray(source)[()])
-    if not isinstance(source, State):
-        raise TypeError(
-            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(source).__name__}"
-        )
     return put(t, source, "CopyBackwards")
 
 

@@ -159,9 +159,12 @@ def test_the_same_programs_are_refused(arguments, name, call):
 
 
 @pytest.mark.parametrize("hook", [lambda g: g.sum(), lambda g: 3, lambda g: g.float()])
-def test_a_hook_returns_what_fits(hook):
-    """Another size, no tensor, another dtype."""
+def test_a_gradient_that_does_not_fit(hook):
+    """Another size, no tensor, another dtype: given back by a hook, and assigned."""
     x = tensor([1.0, 2.0], requires_grad=True)
+    due = r"a gradient here is None or a tensor of float64 and size \[2\]"
+    with pytest.raises(RuntimeError, match=due):
+        x.grad = hook(tensor([1.0, 2.0]))
     x.register_hook(hook)
-    with pytest.raises(RuntimeError, match=r"returns a tensor of float64 and size \[2\], or None"):
+    with pytest.raises(RuntimeError, match=due):
         (x * x).sum().backward()
