@@ -106,7 +106,6 @@ def name_kind(value: Value) -> str:
 
 
 def name_scalar_type(value: Value) -> str:
-    """`Double`: what PyTorch calls the dtype of an array."""
     return SCALAR_TYPES.get(str(value.dtype), str(value.dtype))
 
 
@@ -116,7 +115,6 @@ def drop_defaults(kwargs: Params) -> dict[str, Value]:
 
 
 def explain_refusal(ufunc: np.ufunc, method: str, said: Params) -> str:
-    """Why a ufunc call cannot be followed, and what to write instead."""
     form = f"np.{ufunc.__name__}" + (f".{method}" if method != "__call__" else "")
     words = ", ".join(f"{key}=" for key in said)
     return (
@@ -126,7 +124,6 @@ def explain_refusal(ufunc: np.ufunc, method: str, said: Params) -> str:
 
 
 def explain_unknown(function: Routine) -> str:
-    """No row for this function; where to see those that there are."""
     name = getattr(function, "__name__", str(function))
     theirs = "np." if hasattr(np, name) else ""
     return (
@@ -136,7 +133,6 @@ def explain_unknown(function: Routine) -> str:
 
 
 def explain_index(error: IndexError, ndim: int) -> str:
-    """PyTorch's words for NumPy's complaint about an index."""
     text = str(error)
     if ndim == 0:
         return (
@@ -193,7 +189,6 @@ def explain_shapes(op: str, values: Sequence[Value], params: Params, error: Exce
 
 
 def explain_data(data: Value, value: Value) -> Exception:
-    """The complaint about data that is no array of real numbers."""
     if value.dtype.kind == "c":
         return TypeError(f"a tensor holds real numbers; numpy dtype {value.dtype} came")
     odd = data
@@ -219,8 +214,6 @@ INDENT = len("tensor(")
 
 
 class TorchSize(tuple[int, ...]):
-    """A shape as PyTorch prints it."""
-
     __slots__ = ()
 
     def __repr__(self) -> str:

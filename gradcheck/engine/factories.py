@@ -106,7 +106,6 @@ class Generator:
         return self._draw("integers", read_shape((given["size"],)), *ends, dtype=dtype)
 
     def seed_layer(self) -> int:
-        """A seed for the weights of a layer: another one for each."""
         self.used = self.used or self.seeded
         self.layers += 1
         return abs(self.seed) + self.layers - 1

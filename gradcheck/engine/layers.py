@@ -47,7 +47,6 @@ class Module:
         return self.forward(*args, **kwargs)
 
     def forward(self, *args: Value, **kwargs: Value) -> Value:
-        """The value; a subclass says how."""
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
@@ -98,7 +97,6 @@ class Module:
         return {path: value.detach() for path, value in held if isinstance(value, Tensor)}
 
     def load_state_dict(self, state_dict: Mapping[str, Tensor]) -> None:
-        """Copy the numbers of a `state_dict`; raises KeyError where the paths are others."""
         held = self.state_dict()
         if held.keys() != state_dict.keys():
             raise KeyError(
@@ -261,7 +259,6 @@ class Layer(Module):
 
     @classmethod
     def spell(cls, shown: Params, *, writes: bool = False) -> str:
-        """A layer with these settings, as PyTorch prints it."""
         said = cls.printed if isinstance(cls.printed, str) else cls.printed(**shown)
         words = [said.format_map(shown)] if said else []
         return f"{cls.__name__}({', '.join([*words, *['inplace=True'] * writes])})"

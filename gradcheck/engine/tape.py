@@ -224,7 +224,6 @@ def unwrap(value: Value) -> Value:
 
 
 def track(value: Value) -> bool:
-    """Whether gradients flow through this value."""
     if not isinstance(value, State):
         return False
     value._settle()
@@ -551,7 +550,6 @@ def list_reachable(roots: Iterable[Step]) -> list[Step]:
 
 
 def _find_above(targets: set[Step], roots: Iterable[Step]) -> set[Step]:
-    """The steps from which some target can be reached along at least one edge."""
     found: set[Step] = set()
     for step in reversed(list_reachable(roots)):
         if any(edge in found or edge in targets for edge in step.edges):
@@ -563,7 +561,6 @@ def _find_above(targets: set[Step], roots: Iterable[Step]) -> set[Step]:
 
 
 def by_ledger(verb: str, t: State, do: Callable[[], None], *more: Value) -> None:
-    """What is to be done to a `.grad` or a leaf."""
     if UNUSUAL and MODE.ledger is not None:
         getattr(MODE.ledger, verb)(t, *more, do)
     else:
@@ -621,7 +618,6 @@ def _move(t: State, by: Value) -> None:
 
 
 def clear(parameters: Iterable[State], set_to_none: bool) -> None:
-    """zero_grad: drop every `.grad`, or fill it with zeros."""
     for p in parameters:
         held: Value = p._grad
         if held is not None and not set_to_none:

@@ -49,7 +49,6 @@ __all__ = ["Tensor", "apply", "box", "to", "track", "unwrap"]
 
 
 def solidify(y: Value) -> Value:
-    """A forward value as an array or a NumPy number."""
     return y if hasattr(y, "dtype") else np.asarray(y)[()]
 
 
@@ -100,7 +99,6 @@ QUICK_UFUNCS: dict[Value, Callable[..., "Tensor"]] = {}
 
 
 def box(value: Value) -> "Tensor":
-    """A tensor around a bare value; a tensor as it is."""
     return value if type(value) is Tensor else Tensor(solidify(value))
 
 
@@ -196,7 +194,6 @@ def _record(  # noqa: PLR0917 - by position: it is called for every op
     keeps: tuple[Value, ...],
     params: Params,
 ) -> "Tensor":
-    """The tensor of a value, with its node where an operand is tracked."""
     start = step_of(left) if left is not None and left._tracked else None
     other = step_of(right) if right is not None and right._tracked else None
     if start is None and other is None:

@@ -263,7 +263,6 @@ def set_item(t: Value, index: Value, value: Value) -> None:
 
 
 def put(t: Value, value: Value, node: str, verb: str = "write") -> Value:
-    """Write a value as it is into all entries, under PyTorch's name of the node."""
     return write(t, PUT, (value,), {"path": None, "node": node}, assigns=True, verb=verb)
 
 
@@ -283,7 +282,6 @@ def copy_(t: Value, source: Value) -> Value:
 
 
 def _make_scaled(name: str) -> Routine:
-    """`t += alpha * other`, `t -= alpha * other`."""
     return lambda t, other, *, alpha=1: write(
         t, TABLE[name], (other if alpha == 1 else other * alpha,), {}
     )

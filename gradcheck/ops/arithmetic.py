@@ -250,7 +250,6 @@ def _arrange_bounds(
     x: Numbers, a_min: Numbers = None, a_max: Numbers = None, *,
     min: Numbers = None, max: Numbers = None,
 ) -> Call:  # fmt: skip
-    """The bounds, infinite where there is none."""
     low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
     return (x, -inf if low is None else low, inf if high is None else high), {}
 

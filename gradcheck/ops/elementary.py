@@ -202,7 +202,6 @@ def psi(x: arb, n: int = 0) -> Numbers:
 
 
 def _check_order(n: Numbers) -> int:
-    """A whole number that is no hostile amount of work."""
     if not 0 <= int(n) <= HIGHEST:
         raise ValueError(f"polygamma takes an order from 0 to {HIGHEST} - {int(n)} came")
     return int(n)

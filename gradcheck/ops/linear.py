@@ -317,7 +317,6 @@ def _cofactors(a: Numbers) -> Numbers:
 
 
 def _map_stack(rule: Routine, signature: str) -> Routine:
-    """A rule for one matrix, applied to each of a stack."""
     apply = np.vectorize(rule, otypes=[object], signature=signature)
 
     def of_stack(a: Numbers) -> Numbers:
@@ -414,7 +413,6 @@ def _matrix_rule(y: Numbers, a: Numbers, b: Numbers) -> Numbers:
 
 
 def _solve_in_balls(a: Numbers, b: Numbers) -> Numbers:
-    """The solution; one vector is a column on the way."""
     cell = of_matrices(arb_mat.solve, "(n,n),(n,k)->(n,k)", STEPS).function
     if np.ndim(b) > 1:
         return cell(a, b)

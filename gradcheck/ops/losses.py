@@ -18,7 +18,6 @@ LEAST, LEAST_PRODUCT = math.exp(-100), float(np.float32(1e-12))
 
 
 def reduce_loss(losses: Numbers, reduction: str) -> Numbers:
-    """The losses, their mean or their sum; raises TypeError for another word."""
     if reduction not in REDUCTIONS:
         raise TypeError(f"reduction={reduction!r}: 'mean', 'sum' or 'none' was expected")
     return REDUCTIONS[reduction](losses)
@@ -168,7 +167,6 @@ def _arrange_classes(
 
 
 def _find_classes(x: Numbers) -> int:
-    """The axis of the classes: the second, or the only one."""
     return 0 if np.ndim(x) == 1 else 1
 
 
@@ -180,7 +178,6 @@ def _by_class(times: Routine) -> Routine:
 
 
 def _share_out(g: Numbers, shape: tuple[int, ...], reduction: str) -> Numbers:
-    """The cotangent of each sample, laid along its classes."""
     axis = 0 if len(shape) == 1 else 1
     if reduction == "none":
         return np.expand_dims(g, axis)

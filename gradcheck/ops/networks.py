@@ -92,7 +92,6 @@ unary(
 
 
 def _gelu(x: Numbers, approximate: str = "none") -> Numbers:
-    """The input times the normal distribution function, or times its approximation by tanh."""
     if approximate == "tanh":
         return x * logistic(2 * ROOT * (x + CUBIC * x**3))
     return 0.5 * x * erfc(x * -math.sqrt(0.5))
@@ -165,7 +164,6 @@ def _scale(y: Numbers, weight: Numbers, bias: Numbers) -> Numbers:
 
 
 def _repeat(value: Numbers, count: int) -> tuple[int, ...]:
-    """A setting for each of so many axes: one number, or one an axis."""
     given = as_tuple(value)
     return tuple(map(index, given * count if len(given) == 1 else given))
 
@@ -261,7 +259,6 @@ for _n in (1, 2):
 
 
 def _standardise(x: Numbers, axis: tuple[int, ...], eps: Numbers) -> Numbers:
-    """The entries less their mean, over the root of their variance plus eps."""
     centred = x - np.mean(x, axis=axis, keepdims=True)
     return centred / np.sqrt(np.mean(centred * centred, axis=axis, keepdims=True) + eps)
 
@@ -299,7 +296,6 @@ def batch_norm(
 
 
 def _move_running(running: Numbers, new: Numbers, momentum: float) -> None:
-    """A running number moved towards a new one, where it lies."""
     if running is not None:
         running[...] = (1 - momentum) * running + momentum * new
 
@@ -361,7 +357,6 @@ def dropout(
 
 
 def _split_gates(x: Numbers, h: Numbers, weights: Sequence[Numbers], count: int) -> Numbers:
-    """What the input and the state say at each gate."""
     w_ih, w_hh, b_ih, b_hh = weights
     parts = (np.split(linear(*of), count, axis=-1) for of in ((x, w_ih, b_ih), (h, w_hh, b_hh)))
     return zip(*parts, strict=True)

@@ -208,5 +208,4 @@ def find_pytorchs(name: str) -> Routine | None:
 
 
 def accept_spellings(own: Routine) -> Routine:
-    """A function of OWN, in any spelling of its keywords."""
     return lambda x, *args, **named: own(x, *args, **respell(named))

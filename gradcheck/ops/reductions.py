@@ -28,7 +28,6 @@ def reduce_axes(shape: Shape, axis: Axis) -> Shape:
 
 
 def keep_axes(shape: Shape, axis: Axis) -> Shape:
-    """A shape with the axes that a reduction takes away as ones."""
     lost = reduce_axes(shape, axis)
     return tuple(1 if k in lost else n for k, n in enumerate(shape))
 

@@ -275,7 +275,6 @@ def unary(
 
 
 def _times(slope: Routine) -> Vjp:
-    """The rule of an op of one number from its slope."""
     code: CodeType | None = getattr(slope, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code else ("x",)
     if names == ("x",):  # by place alone: most nodes of a tape are of this kind
@@ -422,7 +421,6 @@ BY_COMPOUND: dict[Routine, Compound] = {}
 
 @cache
 def everything() -> Mapping[str, Op | Compound]:
-    """All rows and formulas, under each of their names."""
     table: dict[str, Op | Compound] = {**COMPOUNDS, **TABLE}
     spelled = BY_SPELLING | FORMULA_SPELLINGS
     return {name: table[known] for name, known in spelled.items()} | table

@@ -34,7 +34,6 @@ def along(x: Numbers, axis: int, place: Numbers) -> tuple[Numbers, ...]:
 
 
 def lay_along(values: Numbers, rank: int, axis: int) -> Numbers:
-    """A vector along one of so many axes."""
     return np.reshape(values, [-1 if k == axis % rank else 1 for k in range(rank)])
 
 
@@ -50,7 +49,6 @@ def is_number(x: Numbers) -> Numbers:
 
 
 def as_tuple(value: Numbers) -> tuple[Numbers, ...]:
-    """Several axes, sizes or steps, or one alone."""
     return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
@@ -264,7 +262,6 @@ def sliding_window_view(
 
 
 def _arrange_arrays(arrays: Numbers, axis: int = 0, **how: Numbers) -> Call:
-    """The arrays, and the axis; another dtype than float64 is refused."""
     given = [name for name, v in how.items() if v not in (None, "same_kind", np.float64)]
     if given or how.keys() - {"dtype", "casting", "out"}:
         raise TypeError(f"arrays are joined as they are: leave `{'`, `'.join(given or how)}` out")
@@ -272,7 +269,6 @@ def _arrange_arrays(arrays: Numbers, axis: int = 0, **how: Numbers) -> Call:
 
 
 def _concatenate_rule(y: Numbers, *arrays: Numbers, axis: int | None = 0) -> Pull:
-    """To each array its slab of the cotangent."""
     shapes = [a.shape for a in arrays]
     ends = np.cumsum([0, *(prod(s) if axis is None else s[axis] for s in shapes)]).tolist()
     return lambda i, g: np.reshape(
@@ -420,9 +416,9 @@ def chunk(x: Numbers, chunks: int, axis: int = 0) -> tuple[Numbers, ...]:
 def gather(x: Numbers, axis: int, index: Numbers, *, sparse_grad: bool = False) -> Numbers:
     """`gather(x, dim, index)`: for each place of the index the entry there, along one axis."""
     index = bare_numbers(index)
-    grid = list(np.indices(index.shape or (1,), sparse=True))
-    grid[axis] = np.reshape(index, index.shape or (1,))
-    return np.reshape(_as_line(x)[tuple(grid)], index.shape)
+    grid = list(np.indices(index.shape, sparse=True))
+    grid[axis] = index
+    return x[tuple(grid)]
 
 
 @formula()
@@ -452,21 +448,13 @@ def _choose_first(condlist: Numbers, choicelist: Numbers, default: Numbers = 0.0
 
 
 class Picked(NamedTuple):
-    """Values, and the places they stood at."""
-
     values: Numbers
     indices: Numbers
 
 
-def _as_line(x: Numbers) -> Numbers:
-    return np.reshape(x, (1,)) if np.ndim(x) == 0 else x
-
-
 def _pick(x: Numbers, places: Numbers, axis: int, lost: bool = False) -> Picked:
-    """The entries at places along an axis, which may be `lost`; of a number, a number."""
-    found = np.take_along_axis(_as_line(x), places, axis), places
-    if np.ndim(x) == 0:
-        return Picked(*(np.reshape(each, ()) for each in found))
+    """The entries at places along an axis, which may be `lost`."""
+    found = np.take_along_axis(x, places, axis), places
     return Picked(*(np.squeeze(each, axis) for each in found)) if lost else Picked(*found)
 
 
@@ -475,7 +463,7 @@ def _pick_extreme(
 ) -> Numbers:
     if handler_of((axis,)) or np.ndim(axis):
         return of_two(x, axis)
-    places = np.expand_dims(place(bare_numbers(_as_line(x)), axis=axis), axis)
+    places = np.expand_dims(place(bare_numbers(x), axis=axis), axis)
     return _pick(x, places, axis, not keepdims)
 
 
@@ -488,7 +476,7 @@ def _order(x: Numbers, axis: int, descending: bool = False) -> Numbers:
 
     Descending it is the other way round, and what is no number comes first.
     """
-    bare = bare_numbers(_as_line(x))
+    bare = bare_numbers(x)
     if not descending:
         return np.argsort(bare, axis=axis, kind="stable")
     back = np.argsort(np.flip(bare, axis), axis=axis, kind="stable")
@@ -510,7 +498,7 @@ def median_along(x: Numbers, axis: int | None = None, keepdims: bool = False) ->
     Of all entries it is the lower middle one, and those that equal it share its gradient. Of what
     is no number the first is the median, or all.
     """
-    known = is_number(_as_line(x))
+    known = is_number(x)
     if axis is None:
         bare = np.ravel(bare_numbers(x))
         middle = np.sort(bare)[(len(bare) - 1) // 2]

@@ -52,8 +52,6 @@ def _enter(
     name: str, ball: Routine, symbolic: Routine, slope: Routine, *letters: str,
     domain: Interval = REAL_LINE,
 ) -> None:  # fmt: skip
-    """A function of parameters and a number, which each of its cells takes first."""
-
     def arrange(*given: Numbers) -> Call:
         *params, x = (v.item() if isinstance(v, np.generic) else v for v in given)
         for letter, each in zip(letters, params, strict=True):
