@@ -40,8 +40,14 @@ def by_cases(
 
     In an environment, or where there are several, a condition may stand without its `if`.
     """
+    if not _has(tokens, COMPARED):
+        return None
     if len(tokens) > 2 and tokens[0].text == "{" and 0 not in list(count_levels(tokens))[:-1]:
         tokens = tokens[1:-1]
+
+    def nothing(held: Tokens) -> ast.expr:
+        end = held[-1].end
+        return value([Token("op" if text == "/" else "number", text, end, end) for text in "0/0"])
 
     def parts(k: int, _: Tokens) -> bool:
         if tokens[k].text in AND:  # `1 when x > 0 and 0 when x < 0`
@@ -69,17 +75,18 @@ def by_cases(
         if len(branches) > 1 and last == [OPPOSITE.get(text, text) for text in before]:
             branches[-1] = branches[-1][0], None
 
-    end = branches[-1][0][-1].end
-    otherwise = _divide_zero(end) if branches[-1][1] else value(branches.pop()[0])
+    otherwise = nothing(branches[-1][0]) if branches[-1][1] else value(branches.pop()[0])
     for held, tests in reversed(branches):
         alternatives = _split_alternatives(tests or ())
         if not all(_has(each, COMPARED) for each in alternatives):
             return None
         nowhere = "".join(t.text.lower() for t in held) in UNDEFINED
-        found = _divide_zero(held[-1].end) if nowhere else value(held)
+        found = nothing(held) if nowhere else value(held)
         for test in reversed(alternatives):
             call = ast.Call(ast.Name("where", ast.Load()), [condition(test), found, otherwise], [])
-            otherwise = _place_tests(call, held[0].start, held[-1].end)
+            for node in (call, call.func):
+                node.lineno, node.col_offset, node.end_col_offset = 1, held[0].start, held[-1].end
+            otherwise = call
     return otherwise
 
 
@@ -149,19 +156,6 @@ def _sort(token: Token, words: Words, after: Tokens = ()) -> str:
     if token.text not in BEFORE or words.meaning(token.text):
         return ""
     return "if" if token.text in IF else "else"
-
-
-def _divide_zero(at: int) -> ast.expr:
-    zeros = [_place_tests(ast.Constant(0), at, at) for _ in range(2)]
-    return _place_tests(ast.BinOp(zeros[0], ast.Div(), zeros[1]), at, at)
-
-
-def _place_tests(node: ast.expr, start: int, end: int) -> ast.expr:
-    if isinstance(node, ast.Call):
-        _place_tests(node.func, start, end)
-    node.lineno = node.end_lineno = 1
-    node.col_offset, node.end_col_offset = start, end
-    return node
 
 
 def _has(tokens: Tokens, signs: Container[str]) -> bool:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import chain, combinations, islice, pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from gradcheck.answers.tokens import (
     spell,
     tokenize,
 )
-from gradcheck.answers.tree import Shape, echo, find_half_unit, read_number
+from gradcheck.answers.tree import Shape, echo, find_half_unit
 from gradcheck.answers.words import Words, make_vocabulary
 from gradcheck.errors import ANSWER_EXPONENT, TextError
 
@@ -127,6 +126,7 @@ def list_other_readings(formula: Formula) -> Iterator[Formula]:
 
 
 ROOT = re.compile(r"\*\*-?\(-?\(?\d+/(?![124]\b)\d")  # an odd one may be read in another way
+EXPONENT = re.compile(r"-?\(?-?([\d.]+)/([\d.]*[1-9][\d.]*)\)?")
 REAL_ROOT = "roots of negative numbers are the real ones, as in cbrt(-8) = -2"
 
 
@@ -135,28 +135,17 @@ class _RealRoots(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
-        exponent = _read_ratio(node.right) if isinstance(node.op, ast.Pow) else None
-        if exponent is None or exponent.denominator % 2 == 0 or exponent.denominator == 1:
+        ratio = EXPONENT.fullmatch(echo(node.right)) if isinstance(node.op, ast.Pow) else None
+        exponent = Fraction(ratio[1]) / Fraction(ratio[2]) if ratio else Fraction(1)
+        if exponent.denominator % 2 == 0 or exponent.denominator == 1:
             return node
-        size = ast.BinOp(_call("absolute", node.left), ast.Pow(), node.right)
+        sign, size = (
+            ast.Call(ast.Name(name, ast.Load()), [node.left], []) for name in ("sign", "absolute")
+        )
+        found = ast.BinOp(size, ast.Pow(), node.right)
         if exponent.numerator % 2:
-            size = ast.BinOp(_call("sign", node.left), ast.Mult(), size)
-        return ast.fix_missing_locations(ast.copy_location(size, node))
-
-
-def _call(function: str, inner: ast.expr) -> ast.expr:
-    return ast.Call(ast.Name(function, ast.Load()), [inner], [])
-
-
-def _read_ratio(node: ast.expr) -> Fraction | None:
-    match node:
-        case ast.UnaryOp(ast.USub(), ast.BinOp() as inner):
-            ratio = _read_ratio(inner)
-            return None if ratio is None else -ratio
-        case ast.BinOp(left, ast.Div(), right):
-            above, below = read_number(left), read_number(right)
-            return Fraction(above) / below if above and below else None
-    return None
+            found = ast.BinOp(sign, ast.Mult(), found)
+        return ast.fix_missing_locations(ast.copy_location(found, node))
 
 
 @lru_cache(maxsize=64)
@@ -190,8 +179,7 @@ def check_limits(body: ast.expr, reading: Reading, tokens: int) -> None:
             limit = f"{HEIGHT} steps in a row" if height > HEIGHT else f"{PARTS:,} parts"
             message = f"a formula of more than {limit}"
             raise make_fault(reading.typed, 0, message, "simplify it first, or give numbers")
-        inside = [value for node in level for value in vars(node).values()]
-        inside += chain(*[value for value in inside if type(value) is list])
+        inside = chain(*map(ast.iter_child_nodes, level))
         level = [node for node in inside if isinstance(node, PIECES)]
     for power in reading.powers:
         if (exponent := _bound_size(power.right)) is None:
@@ -234,12 +222,7 @@ RATIO = re.compile(r"(?:[-+] )?[\d.eE]+ / [\d.eE]+ ")
 Pair = tuple[int, int]  # the first and the last token inside of brackets
 
 
-class Other(NamedTuple):
-    tree: ast.Expression
-    typed: str
-
-
-def rebracket(formula: Formula) -> Iterator[Other]:
+def rebracket(formula: Formula) -> Iterator[Formula]:
     """Other readings of a formula, with one pair of brackets put in, or two.
 
     `1/2x` is read as (1/2)*x; its writer may have meant 1/(2x). They go where a reader goes on
@@ -283,7 +266,7 @@ def rebracket(formula: Formula) -> Iterator[Other]:
         except TextError:
             continue
         stop = tokens[-1].end + 2 * len(pairs)
-        yield Other(ast.Expression(body), typed[tokens[0].start : stop])
+        yield Formula(typed[tokens[0].start : stop], ast.Expression(body), ())
 
 
 def list_missing_pairs(tokens: Tokens, words: Words) -> Iterator[Pair]:

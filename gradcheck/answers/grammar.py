@@ -54,6 +54,8 @@ NO_SUM = frozenset([",", ":", "shape", "size", "argmax", "argmin", "argsort"])
 
 
 class Parser(Calls):
+    free = False  # whether letters are left
+
     def whole(self) -> ast.expr:
         if len(self.tokens) == 4:
             raise self.fault(self.tokens[0], "nothing was typed", "give a formula or a number")
@@ -67,6 +69,39 @@ class Parser(Calls):
         letters = self.lengths or self.spreads(body)
         self.free = bool(letters) and self.reading.lengths is None
         return self.for_every_entry(body) if self.free else body
+
+    def spreads(self, body: ast.expr) -> bool:
+        """Whether a number is that of each entry that a left side counts: `∂L/∂x_i = 2`."""
+        bound = self.reading.bound
+        if not bound or len(bound) != len(self.reading.due or ()) or self.single:
+            return False
+        named = {node.id for node in ast.walk(body) if isinstance(node, ast.Name)}
+        spread = self.shape(body) == () or not named.isdisjoint(bound)  # by a δ alone
+        return spread and self.words.names.isdisjoint(bound)  # not by the x of f_x
+
+    def for_every_entry(self, body: ast.expr) -> ast.expr:
+        """The array of such entries, by the letters of its left side: `∂L/∂W_ji =`, `δ_i =`.
+
+        Without one only entries of a vector are read: of a matrix nobody knows what is a row.
+        """
+        due = self.reading.due or ()
+        bound = self.reading.bound[-len(due) :]
+        fits = self.lengths.keys() <= {*bound} and len(due) in (0, len(bound)) and not self.single
+        self.count(zip(bound, due, strict=False) if fits else (), self.tokens[0])
+        letters = [*bound] if fits else [*self.lengths]
+        alike = due == tuple(self.lengths.values())  # each entry of the vector that is due
+        for letter in reversed(letters):
+            body = self.for_each(body, letter)
+        listed = isinstance(body, ast.ListComp)
+        if not fits and (letters[1:] or due[1:] or (listed and not alike) or self.reading.single):
+            found = (t for t in self.tokens if letters[-1] in t.text.partition("_")[2])
+            cure = "leave the index out, or write a sum as einsum('ij,j->i', A, x) or a product"
+            cure += ", or begin with `∂L/∂A_ij =`"
+            raise self.fault(next(found, self.tokens[0]), "an index that is not summed over", cure)
+        if listed:
+            return self.apply("array", [body], 0)
+        self.note(f"{self.text(self.tokens[0].start)}, entry by entry,", body)
+        return body
 
     def expression(self, rank: int = 0) -> ast.expr:
         """One expression of operators that bind at least as tightly as `rank`."""

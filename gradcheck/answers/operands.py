@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain
-from operator import methodcaller
 from typing import TypeVar
 
 from gradcheck.answers.tokens import (
@@ -118,6 +117,9 @@ class Operands:
     parting = False  # whether a comma parts, even between digits
     beside: Shape | None = None  # of what stands before a sign of addition
     matrices: bool | None = None  # whether a transpose or an inverse is there
+    expression: Callable[..., ast.expr]
+    word: Callable[[], ast.expr]
+    sum: Callable[[], ast.expr]
 
     def __init__(
         self, reading: Reading, tokens: Tokens, *, single: bool = False, equates: bool = False
@@ -131,12 +133,6 @@ class Operands:
         self.sizes = Shapes(self.shapes)
         self.bare: set[ast.expr] = set()  # calls whose argument stands without brackets
         self.lengths = {} if reading.lengths is None else reading.lengths
-
-    def expression(self, rank: int = 0) -> ast.expr:
-        raise NotImplementedError
-
-    def word(self) -> ast.expr:
-        raise NotImplementedError
 
     def look(self, ahead: int = 0) -> Token:
         return self.tokens[self.at + ahead]
@@ -592,7 +588,7 @@ SHORT, MOST = 200, 24  # characters that a note repeats; notes that anybody read
 BRACKETS = ("(", "[", "{", "|", "|(", "⟨", "‖")
 OPERANDS: dict[str, Callable[[Operands], ast.expr]] = {
     "number": Operands.number,
-    "word": methodcaller("word"),
+    "word": lambda parser: parser.word(),
     **dict.fromkeys("({", Operands.group),
     **dict.fromkeys("[⟦", Operands.list_),
     **dict.fromkeys(["|", "|("], Operands.absolute),
@@ -602,7 +598,7 @@ OPERANDS: dict[str, Callable[[Operands], ast.expr]] = {
     "⟨": Operands.angles,
     r"\frac": Operands.fraction,
     r"\sqrt": Operands.root,
-    "∑": methodcaller("sum"),
+    "∑": lambda parser: parser.sum(),
     "∂": Operands.derivative,
 }
 """What each sign begins."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, chain, pairwise, permutations, takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gradcheck.answers.cases import IF, by_cases, compares, frame_cases
 from gradcheck.answers.grammar import Parser
@@ -163,10 +163,9 @@ class Outline(Prose):
             before = len(self.tokens) - len(tokens) and self.tokens.index(tokens[0])
             if before and OF.search(spell(self.tokens[:before]).lower()):
                 raise self.fault(self.tokens[0], *NOT_TAKEN)
-            only, _ = self.make_step(tokens)
             around = self.tokens[:before], self.tokens[before + len(tokens) :]
             another = True in map(self.names_another, around)
-            return self.read_steps([(only._replace(another=another), tokens)])
+            return self.read_steps([self.make_step(tokens, another=another)])
         self.define_behind_cases()
         if (found := self.choices(self.tokens)) is not None:
             return found
@@ -208,8 +207,7 @@ class Outline(Prose):
                 self.leave_out(name)
             return self.parse(body, single=True)
 
-        said = {token.text for token in tokens}
-        if said.isdisjoint(COMPARED) or not (environment or said & (IF | UNEQUAL)):
+        if not environment and (IF | UNEQUAL).isdisjoint(token.text for token in tokens):
             return None
         condition = partial(self.parse, equates=True)
         return by_cases(tokens, self.words, value, condition, environment=environment)
@@ -344,16 +342,12 @@ class Outline(Prose):
             return defined is not None and mentions(defined[0].rstrip("'"), tokens[k + 1 :])
         if token.kind != "word" or token.text in self.words.names:
             return token.text in (",", ";") and not parts_digits(tokens, k)
-        word, rest = token.text.lower(), tokens[k + 1 : k + 3]
-        if word in REASONS:
+        word, rest = token.text.lower(), [t.text for t in tokens[k + 1 : k + 3]]
+        if word in REASONS or (word in AT_POINT and rest[1:] == ["="]):
             return True
-        if word in AT_POINT and len(rest) == 2 and rest[1].text == "=":
-            return True
-        if word == "where":
-            return not (rest and rest[0].text == "(")
-        if word == "with" and rest and rest[0].text == "respect":
+        if (word, *rest[:1]) in (("where", "("), ("with", "respect")):
             return False
-        return word in PARTING and not self.words.meaning(word)
+        return word == "where" or (word in PARTING and not self.words.meaning(word))
 
     def goes_on(self, k: int) -> bool:
         """Whether a formula goes on after a line break: a sign stands before or after it."""
@@ -534,9 +528,8 @@ class Outline(Prose):
                 if not is_step:
                     self.leave_out(tokens)
                 elif tokens:
-                    step, _ = self.make_step(tokens)
-                    step = step._replace(label=label, chained=not last, another=another)
-                    steps.append((step, tokens))
+                    known = {"label": label, "chained": not last, "another": another}
+                    steps.append(self.make_step(tokens, **known))
         if not steps:
             raise self.fault(self.tokens[0], "nothing but words was typed", "give a formula")
         return self.read_steps(steps)
@@ -560,12 +553,9 @@ class Outline(Prose):
         """Whether a formula is followed by `= dy/dx`, `= f'(2)`."""
         own = any(token.text in self.reading.own for token in tokens)
         named = names_a_derivative(tokens, label=True)
-        if (
-            tokens
-            and not named
-            and (tokens[-1].text == "grad" or not self.words.meant(tokens[0].text))
-        ):
-            named = names_a_derivative(tokens) and self.names_another(tokens) is not None
+        if tokens and (tokens[-1].text == "grad" or not self.words.meant(tokens[0].text)):
+            said = names_a_derivative(tokens) and self.names_another(tokens) is not None
+            named = named or said
         return named and not own and not self.is_untaken(tokens)
 
     def is_equation(self, tokens: Tokens) -> bool:
@@ -582,10 +572,10 @@ class Outline(Prose):
         named = isinstance(tree, ast.Call) and ast.unparse(tree.func) == UNTAKEN
         return named if whole else tree is not None and aside.untaken is not None
 
-    def make_step(self, tokens: Tokens) -> Step:
+    def make_step(self, tokens: Tokens, **known: Any) -> Step:
         start = tokens[0].start
         line = 1 + sum([t.kind == "line" and t.start < start for t in self.tokens])
-        return WorkingStep(None, start, tokens[-1].end, line), tokens
+        return WorkingStep(None, start, tokens[-1].end, line, **known), tokens
 
     def read_steps(self, steps: list[Step]) -> ast.expr:
         """The tree of the last step; the others are kept, but for those of another name.
@@ -604,13 +594,13 @@ class Outline(Prose):
             if label not in ("", due) and VARIABLES.sub("", label) != due.partition("(")[0]:
                 self.leave_out(tokens)
                 continue
-            self.bind(label)
+            self.reading.bound = "".join(BOUND.findall(label))
             tree, fault, _ = self.try_to_parse(tokens)
             linked = step.chained and not (fault and label and RATIO.search(spell(tokens)))
             if fault and not linked:  # as `= dL/dz · dz/dw` is, too
                 self.leave_out(tokens)
             self.steps.append(step._replace(tree=tree, fault=fault, chained=linked))
-        self.bind(last.label)
+        self.reading.bound = "".join(BOUND.findall(last.label))
         if "line" in [token.kind for token in inside]:
             levels = zip(inside, count_levels(inside), strict=True)
             inside = [token for token, level in levels if token.kind != "line" or level]
@@ -618,10 +608,6 @@ class Outline(Prose):
         fault = self.fault(last.start, *ANOTHER) if last.another else None
         self.steps.append(last._replace(tree=found, fault=fault, chained=fault is not None))
         return found
-
-    def bind(self, label: str) -> None:
-        """Keep the letters of a left side, which what follows it may have."""
-        self.reading.bound = "".join(BOUND.findall(label))
 
 
 def read_rows(reading: Reading, tokens: Tokens) -> ast.expr | None:

@@ -54,39 +54,17 @@ EQUAL = Outcome("equal")
 PROVEN = ("different", "shape")
 
 
-def compare(answers: Sequence[At], references: Sequence[At], tolerance: float = 0.0) -> Outcome:
+def compare(
+    answers: Sequence[At], due: Sequence[At], tolerance: float = 0.0, rounding: Sequence[Array] = ()
+) -> Outcome:
     """An answer and its reference at several points; each maps a number of bits to arbs.
 
     The first proven difference decides, if it is more than what may be rounded. An answer that is
     equal at some points and has no value at others, where the reference has one, is `narrower`; one
-    that has no value anywhere is different.
+    that has no value anywhere is different. Of numbers that were given for one point `rounding` is
+    half a unit of the last typed digit of each (None: exact), and float64's own error.
     """
-    return tolerate(tolerance, _compare_each(answers, references), answers, references)
-
-
-def _compare_each(answers: Sequence[At], references: Sequence[At]) -> Outcome:
-    found: list[Outcome] = []
-    with precision(BITS[0]):
-        for k, (answer, reference) in enumerate(zip(answers, references, strict=True)):
-            found.append(_compare_at(k, BITS[0], answer, reference))
-            if found[-1].kind in PROVEN:
-                return found[-1]
-    for k, outcome in enumerate(found):
-        if outcome.kind == "undecided":
-            found[k] = decide(k, answers[k], references[k], steps=BITS[1:])
-        if found[k].kind in (*PROVEN, "undecided"):
-            return found[k]
-    lost = [outcome for outcome in found if outcome.kind == "narrower"]
-    if lost:
-        return lost[0] if len(lost) < len(found) else replace(lost[0], kind="different")
-    last = decide(len(found) - 1, answers[-1], references[-1], steps=(CONFIRMED,))
-    return last if last.kind == "different" else EQUAL
-
-
-def tolerate(
-    tolerance: float, outcome: Outcome, answers: Sequence[At], due: Sequence[At]
-) -> Outcome:
-    """What differs by no more than a share of what is due was rounded."""
+    outcome = _compare_each(answers, due, rounding)
     if outcome.kind != "different" or not tolerance:
         return outcome
     for pair in zip(answers, due, strict=True):
@@ -95,16 +73,30 @@ def tolerate(
             return outcome
         if np.any(np.abs(a - b) > tolerance * np.abs(b)):
             return outcome
-    return Outcome("equal", rounded=True)
+    return Outcome("equal", rounded=True)  # by no more than a share of what is due
 
 
-def compare_numbers(numbers: At, half_units: Array, reference: At, noise: Array) -> Outcome:
-    """Numbers that were given for one point, against the reference there.
-
-    Of each half a unit of the last typed digit (None: exact), and float64's own error.
-    """
-    found = decide(0, numbers, reference, half_units, noise)
-    return Outcome("different", why=found.why) if found.kind == "narrower" else found
+def _compare_each(
+    answers: Sequence[At], references: Sequence[At], rounding: Sequence[Array]
+) -> Outcome:
+    found: list[Outcome] = []
+    with precision(BITS[0]):
+        for k, (answer, reference) in enumerate(zip(answers, references, strict=True)):
+            found.append(_compare_at(k, BITS[0], answer, reference, *rounding))
+            if found[-1].kind in PROVEN:
+                return found[-1]
+    for k, outcome in enumerate(found):
+        if outcome.kind == "undecided":
+            found[k] = decide(k, answers[k], references[k], *rounding, steps=BITS[1:])
+        if found[k].kind in (*PROVEN, "undecided"):
+            return found[k]
+    lost = [outcome for outcome in found if outcome.kind == "narrower"]
+    if lost:
+        return lost[0] if len(lost) < len(found) else replace(lost[0], kind="different")
+    if rounding:
+        return found[0]
+    last = decide(len(found) - 1, answers[-1], references[-1], steps=(CONFIRMED,))
+    return last if last.kind == "different" else EQUAL
 
 
 def decide(k: int, a: At, b: At, *rounding: Array, steps: Sequence[int] = BITS) -> Outcome:
@@ -129,8 +121,8 @@ def _compare_at(k: int, bits: int, answer: At, reference: At, *rounding: Array) 
     except NoValue as error:
         if expected is None:  # a line of working has no value here: there is nothing to compare
             return Outcome("undecided", k)
-        first = next(iter(np.ravel(np.asarray(expected, dtype=object))), None)
-        return Outcome("narrower", k, expected=first, why=str(error))
+        first = np.ravel(np.asarray(expected, dtype=object))[: not rounding]
+        return Outcome("narrower", k, expected=next(iter(first), None), why=str(error))
     if not rounding and type(yours) is arb and type(expected) is arb:
         kind = _compare_pair(yours, expected)
         return EQUAL if kind == "equal" else Outcome(kind, k, (), yours, expected)

@@ -18,15 +18,7 @@ from flint import arb
 from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis, Hypothesis, explain
 from gradcheck.errors import OURS, GradcheckError, TextError
-from gradcheck.grading.equivalence import (
-    At,
-    Outcome,
-    compare,
-    compare_numbers,
-    decide,
-    find_floats,
-    tolerate,
-)
+from gradcheck.grading.equivalence import At, Outcome, compare, decide, find_floats
 from gradcheck.grading.formula import NotNumbers, Readings
 from gradcheck.grading.key import DIAGNOSTIC, Key
 from gradcheck.grading.knots import describe_unseen, find_distant_spots, find_further_sides
@@ -202,12 +194,11 @@ def _compare_numbers(key: Key, part: str, ready: Readings) -> Compared:
     Where no point is given, a number speaks of them all.
     """
     answer, noise, due = ready.at(key.spots[0]), key.noise(part), key.due(part)
-    halves = np.broadcast_to(ready.half_units, ready.half_units.shape or noise.shape)
-    outcome = compare_numbers(answer, halves, due[0], noise)
-    outcome = tolerate(key.problem.tolerance, outcome, [answer], due[:1])
+    rounding = np.broadcast_to(ready.half_units, ready.half_units.shape or noise.shape), noise
+    outcome = compare([answer], due[:1], key.problem.tolerance, rounding)
     given = any(i.shape or i.value is not None for i in key.problem.inputs.values())
     if outcome.kind == "equal" and not given:
-        there = (compare_numbers(answer, halves, each, noise) for each in due)
+        there = (compare([answer], [each], rounding=rounding) for each in due)
         off = (replace(o, point=k) for k, o in enumerate(there) if o.kind == "different")
         outcome = next(off, outcome)
     return Compared(outcome, key.spots, [answer])
@@ -358,13 +349,11 @@ def find_known(key: Key, part: str, ready: Readings) -> Diagnosis | None:
     """
     for row, other in _read_taught(key, part):
         with suppress(*FAILURES):
-            here, there = ([each.at(spot) for spot in key.spots] for each in (ready, other))
-            if ready.varies(key.scope):
-                found = compare(here, there)
-            else:
-                noise = np.zeros(ready.half_units.shape)
-                found = compare_numbers(here[0], ready.half_units, there[0], noise)
-            if found.kind == "equal":
+            numbers = not ready.varies(key.scope)
+            spots = key.spots[:1] if numbers else key.spots
+            here, there = ([each.at(spot) for spot in spots] for each in (ready, other))
+            rounding = ready.half_units, np.zeros(ready.half_units.shape)
+            if compare(here, there, rounding=rounding if numbers else ()).kind == "equal":
                 return Diagnosis((Hypothesis(row, None),))
     return None
 

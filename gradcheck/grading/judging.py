@@ -13,7 +13,7 @@ from itertools import chain, islice, zip_longest
 import numpy as np
 
 from gradcheck.answers import Formula, Plain, describe_misfit, list_other_readings
-from gradcheck.answers.formula import Other, rebracket
+from gradcheck.answers.formula import rebracket
 from gradcheck.answers.tokens import find_closing, split, tokenize
 from gradcheck.diagnosis import Diagnosis, Hypothesis, explain, write_words
 from gradcheck.errors import OURS, Complaint, GradcheckError, TextError
@@ -66,13 +66,12 @@ def _judge(key: Key, part: Part, answer: Value, diagnose: bool) -> Judgement:
         if found.verdict == "right" or found.named:
             return replace(found, answer=answer, ready=judged.ready)
     for again in with_other_brackets(key, part, formula) if kind or diagnose else ():
-        read = replace(formula, tree=again.tree, doubts=())
-        if _judge_as_it_stands(key, part, read, False).verdict == "right":
+        if _judge_as_it_stands(key, part, again, False).verdict == "right":
             return _heal_brackets(key, judged, formula, again)
     return judged
 
 
-def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
+def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Formula]:
     """The formula with other brackets, where a look at floats does not rule it out."""
     looks = key.looks(part)[:1]
     for other in rebracket(formula):
@@ -82,8 +81,8 @@ def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Othe
         yield other
 
 
-def _heal_brackets(key: Key, judged: Judgement, formula: Formula, right: Other) -> Judgement:
-    texts = {"typed": right.typed, "u": formula.understood}
+def _heal_brackets(key: Key, judged: Judgement, formula: Formula, right: Formula) -> Judgement:
+    texts = {"typed": right.text, "u": formula.understood}
     missing = Hypothesis(brackets_missing, None, texts=texts)
     named = [h for h in judged.diagnosis.hypotheses if not h.with_] if judged.diagnosis else []
     acts = [h for h in named if h.common > USUAL and h.rank < VAGUE and not h.mistake.slip]

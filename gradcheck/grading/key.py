@@ -23,11 +23,8 @@ from gradcheck.opinions.opinion import Case, NotScalar, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem import draw
-from gradcheck.problem.draw import Draw, sample_draws, with_draw
-from gradcheck.problem.draw import draw as draw_variant
 from gradcheck.problem.record import Input, Part, Point, Problem, is_training
 from gradcheck.training import preparing, questions
-from gradcheck.training.preparing import find_blind as of_the_loop
 from gradcheck.values import Array, Value
 from gradcheck.verdict.consult import Verdict, consult, read
 
@@ -295,28 +292,28 @@ def _consult_further(
 
 def find_variant(problem: Problem, student: str) -> Problem:
     """The student's own problem, by the name; the problem itself where nothing is drawn."""
-    return with_draw(problem, draw_for(problem, student))
+    return draw.with_draw(problem, draw_for(problem, student))
 
 
-def draw_for(problem: Problem, student: str) -> Draw:
+def draw_for(problem: Problem, student: str) -> draw.Draw:
     """Which of the choices a student has; empty where there are none."""
     if not problem.choices:
         return ()
-    tried = dict.fromkeys(draw_variant(problem, student, k) for k in range(TRIES))
+    tried = dict.fromkeys(draw.draw(problem, student, k) for k in range(TRIES))
     return next((each for each in tried if is_admitted(problem, each)), _fall_back(problem))
 
 
-def is_admitted(problem: Problem, drawn: Draw) -> bool:
+def is_admitted(problem: Problem, drawn: draw.Draw) -> bool:
     """Whether a variant can be graded, and shows whatever the others show."""
     found = find_hidden(problem, drawn)
     return found is not None and found <= find_usual(problem)
 
 
 @lru_cache(maxsize=KEPT)
-def find_hidden(problem: Problem, drawn: Draw) -> frozenset[Hidden] | None:
+def find_hidden(problem: Problem, drawn: draw.Draw) -> frozenset[Hidden] | None:
     """What a variant cannot show or tell apart; None where it cannot be graded."""
     try:
-        ready = make_key(with_draw(problem, drawn))
+        ready = make_key(draw.with_draw(problem, drawn))
     except (GradcheckError, ValueError, ArithmeticError):
         return None
     return frozenset(each for found in list_findings(ready) if found.cure for each in _split(found))
@@ -325,15 +322,15 @@ def find_hidden(problem: Problem, drawn: Draw) -> frozenset[Hidden] | None:
 @lru_cache(maxsize=KEPT)
 def find_usual(problem: Problem) -> frozenset[Hidden]:
     """What no variant of a sample shows: a matter of the problem, not of its values."""
-    found = [find_hidden(problem, drawn) for drawn in sample_draws(problem, SAMPLE)]
+    found = [find_hidden(problem, drawn) for drawn in draw.sample_draws(problem, SAMPLE)]
     known = [each for each in found if each is not None]
     return frozenset.intersection(*known) if known else frozenset()
 
 
 @lru_cache(maxsize=KEPT)
-def _fall_back(problem: Problem) -> Draw:
+def _fall_back(problem: Problem) -> draw.Draw:
     """The variant that hides least, for a problem of which every variant hides something."""
-    drawn = sample_draws(problem, SAMPLE)
+    drawn = draw.sample_draws(problem, SAMPLE)
     known = {each: found for each in drawn if (found := find_hidden(problem, each)) is not None}
     return min(known, key=lambda each: len(known[each]), default=drawn[0])
 
@@ -341,7 +338,7 @@ def _fall_back(problem: Problem) -> Draw:
 def list_findings(ready: Key) -> tuple[Finding, ...]:
     """What no answer to a problem could show; what has no cure is no fault of the problem."""
     if ready.run is not None:
-        return of_the_loop(ready.run)
+        return preparing.find_blind(ready.run)
     try:
         return find_blind([ready.problem.case(point) for point in ready.points[:DIAGNOSTIC]])
     except GradcheckError as error:

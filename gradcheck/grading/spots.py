@@ -84,14 +84,11 @@ class Spot:
 
     def gradient(self, part: str) -> At:
         """The part's gradient here, as a function of the number of bits: a bare arb of a number."""
-        known: dict[int, Values] = {}
 
         def at(bits: int) -> Values:
-            if bits not in known:
-                if bits not in self.gradients:
-                    self.gradients[bits] = find_gradients(self.problem.case(self.point), bits)
-                known[bits] = bare(self.gradients[bits][part])
-            return known[bits]
+            if bits not in self.gradients:
+                self.gradients[bits] = find_gradients(self.problem.case(self.point), bits)
+            return bare(self.gradients[bits][part])
 
         return at
 

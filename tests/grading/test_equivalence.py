@@ -10,7 +10,7 @@ import pytest
 import yaml
 from flint import arb
 
-from gradcheck.grading.equivalence import NoValue, compare, compare_numbers
+from gradcheck.grading.equivalence import NoValue, compare
 from gradcheck.grading.key import Key, make_key
 from gradcheck.numbers.run import Undecided
 from gradcheck.problem import load_text
@@ -119,7 +119,7 @@ def test_no_value_somewhere_is_narrower_and_everywhere_different():
 
 def typed(value, half, reference, noise=0.0):
     halves = np.array(None if half is None else Fraction(half), dtype=object)
-    return compare_numbers(ball(value), halves, ball(reference), np.array(noise))
+    return compare([ball(value)], [ball(reference)], rounding=(halves, np.array(noise)))
 
 
 @pytest.mark.parametrize(("value", "half", "reference", "kind", "rounded"), NUMBERS)
