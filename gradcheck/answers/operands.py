@@ -42,7 +42,6 @@ from gradcheck.errors import TextError
 DEPTH = 64
 ALL_BARS = -1  # the place of a doubt: who means a length means it wherever bars are
 LOAD = ast.Load()
-LISTED = frozenset([ast.Tuple, ast.List])
 SHOWN = {"|(": "|", "|)": "|", "⟦": "\\begin", "⟧": "\\end", "⦃": "\\begin"}
 RADICALS = {"√": "sqrt", "∛": "cbrt"}
 NEVER = {
@@ -76,7 +75,6 @@ INSIDE, POINT = "a comma inside a number", "decimals are written with a point"
 SHAPED = frozenset(["ones", "zeros", "full", "reshape", "view"])
 """Functions that are told a shape: in brackets of its own its comma is never a decimal one."""
 
-Entry = Callable[[], ast.expr | None]
 Node = TypeVar("Node", bound=ast.expr | ast.keyword)
 
 
@@ -146,9 +144,8 @@ class Operands:
         return seen
 
     def step(self) -> Token:
-        """The token here; move past it, but never past the end."""
         token = self.tokens[self.at]
-        self.at += token.kind != "end"
+        self.at += token.kind != "end"  # never past it
         return token
 
     def find(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
@@ -251,7 +248,7 @@ class Operands:
 
     def operand(self, node: ast.expr) -> ast.expr:
         """The node; a tuple where one number is due is none; a list of one is what it holds."""
-        if type(node) not in LISTED:
+        if type(node) not in (ast.Tuple, ast.List):
             return node
         if isinstance(node, ast.Tuple):
             end = node.elts[0].end_col_offset or 0
@@ -401,7 +398,7 @@ class Operands:
     def rows(
         self,
         opening: Token,
-        entry: Entry | None = None,
+        entry: Callable[[], ast.expr | None] | None = None,
         *,
         blanks: bool = False,
         slices: bool = False,
@@ -499,8 +496,7 @@ class Operands:
         if not self.factor_starts():
             raise self.fault(self.look(), "a root sign without what is under it", "write √(...)")
         opens = self.sees(*BRACKETS)
-        inner = self.factor(POWER)
-        call = self.apply(RADICALS[sign.text], [inner], sign.start, end=sign.end)
+        call = self.apply(RADICALS[sign.text], [self.factor(POWER)], sign.start, end=sign.end)
         return call if opens else self.note_bare(call, root=True)
 
     def note_bare(self, call: ast.Call, *, root: bool) -> ast.Call:
@@ -524,8 +520,7 @@ class Operands:
     def fraction(self) -> ast.expr:
         if OPERATOR.match(spell(self.tokens[self.at : self.at + 8])):
             return self.derivative()
-        start = self.step().start
-        above = self.argument()
+        start, above = self.step().start, self.argument()
         return self.combine(above, ast.Div(), self.argument(), start)
 
     def root(self) -> ast.expr:

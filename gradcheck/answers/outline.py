@@ -68,20 +68,6 @@ COUNTABLE = (
     r"{}(?:\. (?=(?:partielle )?Abl)|"
     r" (?:[snrt][tdh]|[eè]r?[em]?e?|[drn]?a) (?=(?i:partial|dériv|deriv)))"
 )
-REST = r"(?![-+/:]|[*·](?!\\frac\{[d∂]|[d∂])).*"  # of `dy/dx + 1` is more than a name
-OPERATOR = re.compile(
-    rf"\\frac\{{(?:d\^?\d?\w*|∂[^{{}}]*)\}}\{{(?:d\w+(?:\^\d)?|∂[^{{}}]*)\}}{REST}"
-    rf"|(?:d\^?\d?\w*(?:\^\d)?(?:\([^()]*\))?/\(?d\w+\^?\d?|∂[^/]*/\(?∂\w+){REST}"
-    r"|\((?:\\frac\{)?∂[^()]*\)_(?:\w+|\{[^{}]*\})"
-    r"|d[A-Za-z]|∂_?\w+|∂_\{.*|∇[^-+]*|dot[^-+]*|grad[^-+]*"
-    r"|D(?:\^\d)?_?[a-zA-Z]?\(?\[?[a-zA-Z(]*\)?\]?"
-)
-INSIDE = re.compile(r"\([^()]*\)|‖[^‖]*‖|\|[^|]*\|")
-PRIME = re.compile(r"(?:\^?(?:'|\{'+\}))+")
-NAMED = re.compile(
-    r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\{?\(\d\)\}?)?"
-    r"(?:\((?:[\w,.]*|(?:[-\d.,;/|°√π{}]|\\frac|pi)*)\))?(?:\|_\S+)?"
-)
 LOGARITHMIC = re.compile(r"\(?(?:1/|\\frac\{1\}\{)(\w)[)}]*[·*]?\(?(?:\1'|(?:\\frac\{)?d\1[/}])")
 """`1/y dy/dx`."""
 SLOPE = r"\\frac \{{ (?:d ?|∂ ){1} \}} \{{ (?:d ?|∂ ){0} \}} |(?:d ?|∂ ){1} / (?:d ?|∂ ){0} "
@@ -311,7 +297,7 @@ class Outline(Prose):
 
         Before a colon, where a single letter may be what is divided: `Answer:`, `x.grad:`.
         """
-        if not tokens or names_a_derivative(tokens, colon) or self.says_nothing(tokens):
+        if not tokens or self.names_a_derivative(tokens, colon) or self.says_nothing(tokens):
             return True
         strange = STRANGE.findall(self.sketch(tokens))
         if len(strange) == len(tokens) and all(len(t.text) > colon for t in tokens):
@@ -382,7 +368,7 @@ class Outline(Prose):
             of = "d" in self.sketch(before) and self.says_nothing(before)  # another function
             said = said and not (of and not BY.search(spell(before)))
             said = said and not self.says_nothing(tokens[k + 1 : k + 2])  # `is just 2x`
-            return said or names_a_derivative(before, label=True)
+            return said or self.names_a_derivative(before, label=True)
 
         return [stretch for _, stretch in split(tokens, parts)]
 
@@ -411,7 +397,9 @@ class Outline(Prose):
         whole = [clause.tokens for clause in clauses]
         heads = [self.links(tokens)[0] for tokens in whole]
         tails = [tokens[len(head) :] or tokens for tokens, head in zip(whole, heads, strict=True)]
-        said = [tails[k] if names_a_derivative(head) else whole[k] for k, head in enumerate(heads)]
+        said = [
+            tails[k] if self.names_a_derivative(head) else whole[k] for k, head in enumerate(heads)
+        ]
         for k, (clause, behind) in enumerate(zip(clauses, where, strict=True)):
             defined, others = self.definition(clause.tokens, behind > 0), said[:k] + said[k + 1 :]
             if clause is clauses[-1] and defined and not defined[0].isidentifier():  # f'(x) =
@@ -544,25 +532,22 @@ class Outline(Prose):
                 raise self.fault(kept[0], message, "leave it out")
         while len(found) > 1 and self.is_name_behind(found[-1]):
             self.leave_out(found.pop())
-        vanishes = len(found) > 1 and [t.text for t in found[-1]] == ["0"]
-        if vanishes and self.is_equation(found[-2]):  # at the optimum
-            self.leave_out(found.pop())
+        if len(found) > 1 and [t.text for t in found[-1]] == ["0"]:
+            above = found[-2]
+            kinds = {self.words.meant(t.text).kind for t in above if t.kind == "word"}
+            named = not kinds.isdisjoint(["name", "entry"])
+            if named and not self.is_label(above) and not self.is_untaken(above):  # at the optimum
+                self.leave_out(found.pop())
         return found
 
     def is_name_behind(self, tokens: Tokens) -> bool:
         """Whether a formula is followed by `= dy/dx`, `= f'(2)`."""
         own = any(token.text in self.reading.own for token in tokens)
-        named = names_a_derivative(tokens, label=True)
+        named = self.names_a_derivative(tokens, label=True)
         if tokens and (tokens[-1].text == "grad" or not self.words.meant(tokens[0].text)):
-            said = names_a_derivative(tokens) and self.names_another(tokens) is not None
+            said = self.names_a_derivative(tokens) and self.names_another(tokens) is not None
             named = named or said
         return named and not own and not self.is_untaken(tokens)
-
-    def is_equation(self, tokens: Tokens) -> bool:
-        """Whether tokens that are equal to zero are a formula in the inputs."""
-        kinds = {self.words.meant(t.text).kind for t in tokens if t.kind == "word"}
-        named = not kinds.isdisjoint(["name", "entry"])
-        return named and not self.is_label(tokens) and not self.is_untaken(tokens)
 
     def is_untaken(self, tokens: Tokens, *, whole: bool = False) -> bool:
         """Whether tokens have, or are, a derivative that is not yet taken: `d/dx(x^2)`."""
@@ -612,16 +597,3 @@ class Outline(Prose):
 
 def read_rows(reading: Reading, tokens: Tokens) -> ast.expr | None:
     return Outline(reading, [*tokens]).choices(tokens, environment=True)
-
-
-def names_a_derivative(tokens: Tokens, label: bool = False) -> bool:
-    """Whether tokens name a derivative: `dy/dx`, `f'(x)`; before an equals sign any name does.
-
-    With `label` a colon follows, and a name alone could be what is divided.
-    """
-    text = "".join([token.text for token in tokens])
-    text = INSIDE.sub("", text) if text[:1] == "∇" else text
-    if OPERATOR.fullmatch(re.sub(r"\{(\d)\}", r"\1", text)):
-        return True
-    unprimed = PRIME.sub("", text)
-    return bool(NAMED.fullmatch(unprimed)) and (text != unprimed or not label)

@@ -99,6 +99,20 @@ def make_point(names: frozenset[str]) -> re.Pattern[str]:
     )
 
 
+REST = r"(?![-+/:]|[*·](?!\\frac\{[d∂]|[d∂])).*"  # of `dy/dx + 1` is more than a name
+OPERATOR = re.compile(
+    rf"\\frac\{{(?:d\^?\d?\w*|∂[^{{}}]*)\}}\{{(?:d\w+(?:\^\d)?|∂[^{{}}]*)\}}{REST}"
+    rf"|(?:d\^?\d?\w*(?:\^\d)?(?:\([^()]*\))?/\(?d\w+\^?\d?|∂[^/]*/\(?∂\w+){REST}"
+    r"|\((?:\\frac\{)?∂[^()]*\)_(?:\w+|\{[^{}]*\})"
+    r"|d[A-Za-z]|∂_?\w+|∂_\{.*|∇[^-+]*|dot[^-+]*|grad[^-+]*"
+    r"|D(?:\^\d)?_?[a-zA-Z]?\(?\[?[a-zA-Z(]*\)?\]?"
+)
+INSIDE = re.compile(r"\([^()]*\)|‖[^‖]*‖|\|[^|]*\|")
+PRIME = re.compile(r"(?:\^?(?:'|\{'+\}))+")
+NAMED = re.compile(
+    r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\{?\(\d\)\}?)?"
+    r"(?:\((?:[\w,.]*|(?:[-\d.,;/|°√π{}]|\\frac|pi)*)\))?(?:\|_\S+)?"
+)
 ORDINALS = as_table(
     "1: first erste premi prim; 2: second zweite deuxi segund double; "
     "3: third dritte troisi tercer terz triple; 4: fourth vierte quatri cuart quart"
@@ -222,6 +236,19 @@ class Prose:
         """Whether a number goes on with a token: `x = 2x`, `x = 2 + 3`."""
         word = bool(after) and after[0].kind == "word" and not self.words.meaning(after[0].text)
         return bool(after) and not word and after[0].text not in {*ENDS, *",;.", "\n", "=>"}
+
+    @staticmethod
+    def names_a_derivative(tokens: Tokens, label: bool = False) -> bool:
+        """Whether tokens name a derivative: `dy/dx`, `f'(x)`; before an equals sign any name does.
+
+        With `label` a colon follows, and a name alone could be what is divided.
+        """
+        text = "".join([token.text for token in tokens])
+        text = INSIDE.sub("", text) if text[:1] == "∇" else text
+        if OPERATOR.fullmatch(re.sub(r"\{(\d)\}", r"\1", text)):
+            return True
+        unprimed = PRIME.sub("", text)
+        return bool(NAMED.fullmatch(unprimed)) and (text != unprimed or not label)
 
     def names_another(self, tokens: Tokens, *, aside: bool = False) -> bool | None:
         if not tokens or not self.reading.by:

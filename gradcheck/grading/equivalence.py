@@ -128,7 +128,10 @@ def _compare_at(k: int, bits: int, answer: At, reference: At, *rounding: Array) 
         return EQUAL if kind == "equal" else Outcome(kind, k, (), yours, expected)
     mine, due = np.asarray(yours, dtype=object), np.asarray(expected, dtype=object)
     if mine.shape != due.shape:
-        return Outcome("shape", k, why=_describe_shapes(mine, due))
+        said = [
+            f"an array of shape {v.shape}" if v.shape else "a single number" for v in (mine, due)
+        ]
+        return Outcome("shape", k, why="the answer is {}, the gradient {}".format(*said))
     doubt, rounded = None, False
     level = level_of(due) if rounding else arb(0)
     for index in np.ndindex(due.shape):
@@ -152,11 +155,6 @@ def _compare_pair(yours: arb, expected: arb) -> str:
         if ball.rel_accuracy_bits() < DIGITS and not ball.rad() < NOTHING:
             return "undecided"
     return "equal"
-
-
-def _describe_shapes(mine: Array, due: Array) -> str:
-    words = (f"an array of shape {v.shape}" if v.shape else "a single number" for v in (mine, due))
-    return "the answer is {}, the gradient {}".format(*words)
 
 
 def level_of(values: Array) -> arb:

@@ -103,7 +103,6 @@ class Judgement:
 
     @property
     def named(self) -> bool:
-        """Whether a mistake is named in it."""
         return self.diagnosis is not None and bool(self.diagnosis.hypotheses)
 
     def conclude(self, verdict: str, *remarks: str, tags: tuple[str, ...] = ()) -> "Judgement":

@@ -174,20 +174,17 @@ def find_distant_spots(key: Key, ready: Readings) -> Iterator[Spot]:
     that it mentions would matter, and a few on unusual scales.
     """
     yield from key.aside
-    yield from (spot for spot in _touch(key, ready) if spot.inside)
-    few = key.case(0).size() > LARGE
-    beside = (Spot(key.problem, point) for point in find_distant_points(key, ready.trees))
-    yield from islice((spot for spot in beside if spot.inside), VISITED[few])
+    asking, few = _list_asking(ready), key.case(0).size() > LARGE
+    equal = sorted({Fraction(0), Fraction(1), *_fold_typed(asking)})[:MOST] if asking else ()
+    touching = (_move_all(key, sign * number) for number in equal for sign in (1, -1))
+    yield from _list_inside(key, touching)  # where two things may be equal
+    yield from islice(_list_inside(key, find_distant_points(key, ready.trees)), VISITED[few])
     if any(_is_knotted(node) for tree in ready.trees for node in ast.walk(tree)):
         yield from islice((spot for spot in key.reserve if spot.inside), SCALES[few])
 
 
-def _touch(key: Key, ready: Readings) -> Iterator[Spot]:
-    """Where two things that an answer asks to be equal may be."""
-    asking = _list_asking(ready)
-    numbers = {Fraction(0), Fraction(1), *_fold_typed(asking)} if asking else set()
-    for number in islice(sorted(numbers), MOST):
-        yield from (Spot(key.problem, _move_all(key, sign * number)) for sign in (1, -1))
+def _list_inside(key: Key, points: Iterable[Point]) -> Iterator[Spot]:
+    return (spot for point in points if (spot := Spot(key.problem, point)).inside)
 
 
 def find_distant_points(key: Key, trees: Sequence[ast.AST]) -> Iterator[Point]:

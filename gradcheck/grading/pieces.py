@@ -107,8 +107,6 @@ def _solve(name: str, i: int, due: float, values: Iterable[float]) -> float:
 
 
 class PieceSearch:
-    """A formula in pieces, at points of floats."""
-
     def __init__(self, key: Key, part: Part, formula: Formula) -> None:
         """Nothing is known of it, without a point, where it is not of single numbers."""
         looks = key.looks(part)
