@@ -303,8 +303,7 @@ class Calls(Operands):
         if self.sees("(", "["):
             return self.call(token, function)
         if ARITY.get(function) != 1:
-            cure = f"write {token.text}(...)"
-            raise self.fault(token, f"{token.text} needs brackets", cure)
+            raise self.fault(token, f"{token.text} needs brackets", f"write {token.text}(...)")
         opens = self.sees(*BRACKETS)
         inner = self.operand(self.group()) if self.sees("{") else self.bare_argument(token)
         call = self.apply(function, [inner], token.start, end=token.end)

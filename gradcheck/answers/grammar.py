@@ -173,8 +173,7 @@ class Parser(Calls):
         found: ast.expr | None = None
         while (sign := self.look()).text in COMPARED:
             if found and not self.equates:
-                cure = "compare once: where(x > 0, a, b)"
-                raise self.fault(sign, "a chain of comparisons", cure)
+                raise self.fault(sign, "a chain of comparisons", "compare once: where(x > 0, a, b)")
             self.at += 1
             right = self.factor(SUM)
             test: ast.expr = ast.Compare(self.operand(left), [COMPARED[sign.text]()], [right])
@@ -360,8 +359,7 @@ class Parser(Calls):
             if any(not (INDEX.fullmatch(t.text) or t.kind == "number") for t in inside):
                 return False
             message = f"{before.text} is a single number and has no entries"
-            cure = f"write {before.text} alone, or * for a product"
-            raise self.fault(self.look(), message, cure)
+            raise self.fault(self.look(), message, f"write {before.text} alone, or * for a product")
         if not self.arrays or self.shape(value) == ():  # 1/det(X) [[a, b], [c, d]]
             return self.is_plain_index()
         ends = before.kind in ("word", "transpose") or before.text in (")", "]", "}")
@@ -454,5 +452,4 @@ class Parser(Calls):
         pairs = list(zip(bars[::2], bars[1::2], strict=False))
         tight = all(b == a + 1 and not self.tokens[b].spaced for a, b in pairs)
         for a, b in reversed(pairs) if tight and len(bars) % 4 == 0 else ():
-            end = self.tokens[b].end
-            self.tokens[a : b + 1] = [self.tokens[a]._replace(text="‖", end=end)]
+            self.tokens[a : b + 1] = [self.tokens[a]._replace(text="‖", end=self.tokens[b].end)]

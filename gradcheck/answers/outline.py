@@ -120,8 +120,7 @@ class Outline(Prose):
         letters = FRACTION.findall(spell(self.tokens))
         other = [(b, a) for a, b in letters if self.words.names.isdisjoint(["d", a, b])]
         for name, above in (*permutations(known, 2), *other):  # `dy/dz`, which is not known
-            pattern = SLOPE.format(name[1:], above[1:])
-            self.tokens = glue(self.tokens, f"{above}/{name}", pattern)
+            self.tokens = glue(self.tokens, f"{above}/{name}", SLOPE.format(name[1:], above[1:]))
         for name in known:  # `dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known
             self.tokens = glue(self.tokens, name, GRADIENT.format(name[1:]))
         self.tokens = self.unframe(self.tokens) if self.tokens else []

@@ -89,8 +89,7 @@ def _heal_brackets(key: Key, judged: Judgement, formula: Formula, right: Formula
     if key.problem.brackets == "kind" and not acts:
         return judged.conclude("right", write_words(missing), tags=("brackets-missing",))
     # a usual mistake as it stands is not healed; nobody can tell which of both it is
-    diagnosis = Diagnosis((*acts, missing))
-    return judged.attach(diagnosis, key)
+    return judged.attach(Diagnosis((*acts, missing)), key)
 
 
 def _judge_as_it_stands(key: Key, part: Part, answer: Value, diagnose: bool) -> Judgement:
@@ -264,8 +263,7 @@ def explain_by_loop(key: Key, part: str, ready: Readings) -> Diagnosis:
         said = run.explain(part, value)
         named = {hypothesis.mistake for hypothesis in said.hypotheses}
         found = found or said
-        fits = tuple(h for h in found.hypotheses if h.mistake in named)
-        found = replace(found, hypotheses=fits)
+        found = replace(found, hypotheses=tuple(h for h in found.hypotheses if h.mistake in named))
         if not found.hypotheses:
             return found
     return found or Diagnosis()

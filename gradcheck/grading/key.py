@@ -132,12 +132,11 @@ class Key:
             verdicts = () if self.run else self.verdicts  # of what is only read there are none
             known = verdicts[0].parts[part.name].gradient if verdicts else None
             own = {*part.name.split(".")} <= {*self.problem.wrt}  # by x, or by x and by y
-            by = part.name if own and not self.problem.jacobian else ""
             answer = answers.read_answer(
                 answer,
                 names=self.scope,
                 functions=FORMULAS.functions,
-                by=by,
+                by=part.name if own and not self.problem.jacobian else "",
                 due=None if known is None else np.shape(known.value),
             )
         return make_readings(self.shapes, answer)

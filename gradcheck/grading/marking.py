@@ -130,7 +130,7 @@ def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) 
         return replace(told, line=None)
     if right or is_open or at.tree is None:
         return told
-    step = replace(formula.piece(at.tree), tokens=(), steps=())
+    step = formula.piece(at.tree)
     there = _explain(key, part, step, judge(key, part, step)).diagnosis or Diagnosis()
     known = there.hypotheses
     if taken:
@@ -309,8 +309,10 @@ def follow(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement 
         varies = judged.ready.varies(key.scope)
         for count in range(len(wrong), 0, -1):  # who got back on the track went on from earlier
             used = wrong[:count]
-            exact = varies and all(w.ready and w.ready.varies(key.scope) for w in used)
-            if not (_fits_everywhere if exact else _fits_here)(key, judged, used):
+            own = [w.ready for w in (judged, *used) if w.ready]
+            exact = all(ready.varies(key.scope) for ready in own)
+            off = max(ready.limit_tolerance(key.problem.tolerance) for ready in own)
+            if not (_fits_everywhere if exact else _fits_here)(key, judged, used, off):
                 continue
             name = [each.part for each in used if not each.follows][-1]
             tags = (FOLLOWS,) if exact or not varies else (FOLLOWS, ONE_POINT)
@@ -333,30 +335,25 @@ def _find_wrong(key: Key, name: str, given: Params) -> Judgement | None:
     return (follow(key, part, own, judged) if isinstance(own, Among) else None) or judged
 
 
-def _fits_everywhere(key: Key, own: Judgement, wrong: Sequence[Judgement]) -> bool:
+def _fits_everywhere(key: Key, own: Judgement, wrong: Sequence[Judgement], off: float) -> bool:
     """Whether a formula is what follows from formulas, at every point; nothing is no answer."""
     due = [_go_on_from(key, own, wrong, spot) for spot in key.spots]
     mine = [_answer_at(key, own, spot) for spot in key.spots]
-    if compare(mine, due, _find_tolerance(key, own, *wrong)).kind != "equal":
+    if compare(mine, due, off).kind != "equal":
         return False
     with precision(BITS[0]):
         found = (np.asarray(at(BITS[0]), dtype=object) for at in due)
         return not all(0 in ball for values in found for ball in values.flat)
 
 
-def _find_tolerance(key: Key, *answers: Judgement) -> float:
-    """The problem's, where one of the answers may have been rounded."""
-    return max(w.ready.limit_tolerance(key.problem.tolerance) for w in answers if w.ready)
-
-
-def _fits_here(key: Key, own: Judgement, wrong: Sequence[Judgement]) -> bool:
+def _fits_here(key: Key, own: Judgement, wrong: Sequence[Judgement], off: float) -> bool:
     """Whether an answer is what follows from others at the given point, as far as digits say."""
     spot, bits = key.spots[0], BITS[0]
     with precision(bits):
         due = np.asarray(_go_on_from(key, own, wrong, spot, rounded=True)(bits), dtype=object)
         mine = np.asarray(_answer_at(key, own, spot, rounded=True)(bits), dtype=object)
         level, pairs = level_of(due), zip(mine.flat, due.flat, strict=False)
-        room = arb(0, _find_tolerance(key, own, *wrong))  # of what is due
+        room = arb(0, off)  # of what is due
         if mine.shape != due.shape or not level > 0:
             return False
         return all(b.rad() <= SHARP * level and a.overlaps(b + b * room) for a, b in pairs)

@@ -351,8 +351,7 @@ def _diagnose(formula: Formula, kind: str, node: ast.expr, new: ast.expr) -> Dia
     now = now if "**" in formula.text else now.replace("**", "^")
     cure = f"with `{now}` for `{text}`" if now else f"without `{text}`"
     row = (SLIPS | OF_MATRICES)["number" if kind == "rounding" else kind]
-    texts = {"cure": cure, "text": text}
-    return Diagnosis((Hypothesis(row, (end - len(text), end), texts=texts),))
+    return Diagnosis((Hypothesis(row, (end - len(text), end), texts={"cure": cure, "text": text}),))
 
 
 def locate_blame(key: Key, part: Part, answer: str, line: int | None = None) -> Place | None:
