@@ -15,7 +15,7 @@ from gradcheck.mistakes.whole_answer import TYPING
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem import Problem, is_training, load_text
 from gradcheck.problem.draw import draw_given_point
-from gradcheck.texts.forms import write_matrix_forms
+from gradcheck.texts.forms import write_formulas
 from gradcheck.verdict.consult import consult
 from tests.support.grading import self_test
 from tests.support.shipped import PROBLEMS, SETS, prepared
@@ -40,7 +40,7 @@ def test_a_problem_can_be_handed_out(name):
 def forms_are_right_answers(ready):
     """Two have a cotangent, or minus infinity, which an answer cannot name."""
     point, problem = ready.points[0], ready.problem
-    found = write_matrix_forms(problem, point, reverse(problem.case(point)).gradients)
+    found = write_formulas(problem, point, reverse(problem.case(point)).gradients).texts
     parts = {part.name: part for part in problem.parts}
     without = problem.id in ("cotangent-first", "causal-mask") or problem.has_rows
     assert set(found) == (set() if without else set(parts))

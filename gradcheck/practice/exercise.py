@@ -156,10 +156,10 @@ def _write_right(ready: Key) -> dict[str, str]:
 
 def _write_arrays(ready: Key) -> dict[str, str]:
     """The gradients of arrays as NumPy text, all or none."""
-    from gradcheck.texts.forms import write_matrix_forms  # noqa: PLC0415
+    from gradcheck.texts.forms import write_formulas  # noqa: PLC0415
 
     judged = ready.verdicts[0].opinions["reverse"].gradients
-    found = write_matrix_forms(ready.problem, ready.points[0], judged)
+    found = write_formulas(ready.problem, ready.points[0], judged).texts
     return dict(found) if len(found) == len(ready.problem.wrt) else {}
 
 

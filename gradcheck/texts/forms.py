@@ -48,7 +48,7 @@ from gradcheck.texts.entries import (
     pick_entries,
     turn_round,
 )
-from gradcheck.texts.notation import PREFIX, TEX, Notation, list_sizes, parse_formula
+from gradcheck.texts.notation import PREFIX, Notation, Tex, list_sizes, parse_formula
 from gradcheck.texts.rules import PullSite, add_up, fit_form, make_value, pull_form
 from gradcheck.texts.writer import ADD, count_text, write
 from gradcheck.values import Array, Params, Value
@@ -280,14 +280,10 @@ class Writing:
         if not letters(form.expr) >= {place for place in form.places if place}:
             form *= leaf(f"ones_like({name})", shape)
         factored, opened = factor_terms(form.expr), expand_terms(form.expr)
-        short, other = (
-            min((self._with_sizes(way, form.places) for way in ways), key=len)
-            for ways in (
-                [form.expr, factored, turn_round(factored)],
-                [opened, factor_terms(opened)],
-            )
-        )
-        return other if len(other) + OPENED <= len(short) else short
+        ways = [(way, OPENED) for way in (opened, factor_terms(opened))]
+        ways += [(way, 0) for way in (form.expr, factored, turn_round(factored))]
+        texts = [(self._with_sizes(way, form.places), cost) for way, cost in ways]
+        return min(texts, key=lambda found: len(found[0]) + found[1])[0]
 
     def _with_sizes(self, expr: Value, order: tuple[Value, ...]) -> str:
         """The text, with `Y.size` for the product of the sizes of Y."""
@@ -336,10 +332,27 @@ def _read_fraction(value: float) -> Fraction:
 
 
 def write_formulas(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> Formulas:
-    """The forms that can be trusted, in each notation in which they are read as what they say."""
-    texts, here = _trust(problem, point, judged)
-    if not texts or here is None:
+    """The gradients by inputs as NumPy text, and in each notation, where they can be trusted.
+
+    Every text is read again as a program over the inputs and the program's own values: here, where
+    it has to give what was `judged`, and at another size; a notation, as an answer is. Where the
+    value is no scalar there is none: an answer cannot name the cotangent.
+    """
+    problem, point = problem.plain, problem.select_inputs(point)
+    if problem.cotangent is not None or problem.has_rows:
         return Formulas()
+    try:
+        with np.errstate(all="ignore"):
+            here = record_run(problem, point)
+            there = lengthen_run(here)
+            texts = write_texts(here)
+    except FAULTS:
+        return Formulas()
+    short = {n: t for n, t in texts.items() if n in judged and len(t) <= LONGEST}
+    texts = {n: t for n, t in short.items() if gives(t, here.values, judged[n])}
+    if there is not None:
+        due = compute_gradients(there)
+        texts = {n: t for n, t in texts.items() if gives(t, there.values, estimate(due[n]))}
     arrays = {name: np.asarray(value) for name, value in here.values.items()}
     axes = {name: array.ndim for name, array in arrays.items()}
     sizes = name_sizes(texts.values(), {name: array.shape for name, array in arrays.items()})
@@ -354,8 +367,7 @@ def write_formulas(problem: Problem, point: Point, judged: Mapping[str, Estimate
                     kept[part] = written
         return kept
 
-    signs, latex = keep(Notation(axes, sizes)), keep(Notation(axes, spelling=TEX))
-    return Formulas(texts, signs, latex, axes, sizes)
+    return Formulas(texts, keep(Notation(axes, sizes)), keep(Tex(axes)), axes, sizes)
 
 
 def name_sizes(texts: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
@@ -366,39 +378,6 @@ def name_sizes(texts: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> d
     names = {size: size.removesuffix(".shape[0]") for size in list_sizes(texts)}
     rows = shapes[usual][0]
     return {size: "n" for size, name in names.items() if size != name and shapes[name][0] == rows}
-
-
-def write_matrix_forms(
-    problem: Problem, point: Point, judged: Mapping[str, Estimate]
-) -> dict[str, str]:
-    """The gradient by each input as NumPy text, where there is one that can be trusted.
-
-    Every text is read again as a program over the inputs and the program's own values: here, where
-    it has to give what was `judged`, and at another size. Where the value is no scalar there is
-    none: an answer cannot name the cotangent.
-    """
-    return _trust(problem, point, judged)[0]
-
-
-def _trust(
-    problem: Problem, point: Point, judged: Mapping[str, Estimate]
-) -> tuple[dict[str, str], RecordedRun | None]:
-    problem, point = problem.plain, problem.select_inputs(point)
-    if problem.cotangent is not None or problem.has_rows:
-        return {}, None
-    try:
-        with np.errstate(all="ignore"):
-            here = record_run(problem, point)
-            there = lengthen_run(here)
-            texts = write_texts(here)
-    except FAULTS:
-        return {}, None
-    short = {n: t for n, t in texts.items() if n in judged and len(t) <= LONGEST}
-    texts = {n: t for n, t in short.items() if gives(t, here.values, judged[n])}
-    if there is not None:
-        due = compute_gradients(there)
-        texts = {n: t for n, t in texts.items() if gives(t, there.values, estimate(due[n]))}
-    return texts, here
 
 
 def write_texts(run: RecordedRun) -> dict[str, str]:

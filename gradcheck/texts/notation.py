@@ -7,9 +7,10 @@ a call.
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import reduce
+from typing import ClassVar, TypeGuard
 
 from gradcheck.answers.tokens import GREEK as LETTERS
 from gradcheck.language.program import parse_python
@@ -30,66 +31,9 @@ COMMANDS = {word: rf"\{word}" for word in WORDS.split()} | {
 BREAK = r" \\ "  # between the rows of cases
 BETWEEN = re.compile("(, | or | and )")  # conditions
 LONGEST = 1_000  # characters: beyond, a formula is no picture anybody reads
+PREFIX = "cotangent_of_"  # before the name of a value: its cotangent's
 
 Written = tuple[str, int]  # the text, and how tightly it binds
-
-
-@dataclass(frozen=True)
-class Spelling:
-    """How signs, names and calls are spelled; `plain` is for what stays as NumPy has it."""
-
-    signs: Mapping[str, str]
-    name: Callable[[str, str], str]
-    word: Callable[[str], str]
-    function: Callable[[str], str]
-    plain: Callable[[str], str]
-
-
-UNICODE = Spelling(
-    {
-        "-": "−", "numbers": " · ", "()": "({})", "[]": "[{}]", "norm": "‖{}‖", "abs": "|{}|",
-        "T": "{}ᵀ", "inv": "{}⁻¹", "inv T": "{}⁻ᵀ", "power": "{}^{}", "sqrt": "√{}", "/": "{}/{}",
-        "slope": "∂{}/∂{}", "d": "d{}/d{}",
-    },
-    name=lambda letters, low: GREEK.get(letters, letters) + low.translate(LOW),
-    word=str,
-    function=lambda name: "σ" if name == "sigmoid" else name,
-    plain=str,
-)  # fmt: skip
-
-
-def _escape(text: str) -> str:
-    return text.replace("_", r"\_")
-
-
-def _write_letters(letters: str, low: str) -> str:
-    if letters in GREEK:
-        letters = "\\" + letters.replace("lamda", "lambda")
-    elif len(letters) > 1:
-        letters = rf"\mathit{{{_escape(letters)}}}"
-    return f"{letters}_{{{low}}}" if low else letters
-
-
-def _set_subscript(word: str) -> str:
-    head, _, below = word.partition("_")
-    if not head or not below:
-        return _write_letters(word, "")
-    return _write_letters(head, below if below.isdigit() else _write_letters(below, ""))
-
-
-TEX = Spelling(
-    {
-        "numbers": r"\,", "()": r"\left({}\right)", "[]": r"\left[{}\right]", "⊙": r"\odot",
-        "norm": r"\left\|{}\right\|", "abs": r"\left|{}\right|", "T": r"{}^{{\top}}", "·": r"\cdot",
-        "inv": "{}^{{-1}}", "inv T": r"{}^{{-\top}}", "power": "{}^{{{}}}", "sqrt": r"\sqrt{{{}}}",
-        "/": r"\frac{{{}}}{{{}}}", "slope": r"\frac{{\partial {}}}{{\partial {}}}", "≥": r"\ge",
-        "≤": r"\le", "≠": r"\ne", "d": r"\frac{{d\,{}}}{{d\,{}}}",
-    },
-    name=_write_letters,
-    word=lambda name: rf"\mathit{{{_escape(name)}}}",
-    function=lambda name: COMMANDS.get(name, rf"\operatorname{{{_escape(name)}}}"),
-    plain=lambda text: rf"\texttt{{{_escape(text)}}}",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -102,7 +46,12 @@ class Notation:
     axes: Mapping[str, int]
     sizes: Mapping[str, str] = field(default_factory=dict)
     end: str = "L"
-    spelling: Spelling = UNICODE
+    tex: ClassVar = False
+    signs: ClassVar[Mapping[str, str]] = {
+        "-": "−", "numbers": " · ", "()": "({})", "[]": "[{}]", "norm": "‖{}‖", "abs": "|{}|",
+        "T": "{}ᵀ", "inv": "{}⁻¹", "inv T": "{}⁻ᵀ", "power": "{}^{}", "sqrt": "√{}", "/": "{}/{}",
+        "slope": "∂{}/∂{}", "d": "d{}/d{}",
+    }  # fmt: skip
 
     def write(self, text: str) -> str:
         """NumPy text in this notation; as it came where it cannot be read."""
@@ -111,13 +60,19 @@ class Notation:
         except (SyntaxError, ValueError, RecursionError):
             return text
 
-    @property
-    def tex(self) -> bool:
-        return self.spelling is not UNICODE
-
     def say(self, sign: str, *parts: str) -> str:
         """A sign as it is spelled, around its parts."""
-        return self.spelling.signs.get(sign, sign).format(*parts)
+        return self.signs.get(sign, sign).format(*parts)
+
+    def letters(self, letters: str, low: str) -> str:
+        return GREEK.get(letters, letters) + low.translate(LOW)
+
+    def function(self, name: str) -> str:
+        return "σ" if name == "sigmoid" else name
+
+    def plain(self, text: str) -> str:
+        """What stays as NumPy has it."""
+        return text
 
     def of(self, tree: ast.expr) -> Written:
         """A tree, and how tightly its text binds."""
@@ -148,89 +103,81 @@ class Notation:
                 return say("T", self._in(inner, ATOM)), POWER
             case ast.Call(ast.Name(name), args, words) if len(args) <= 2 - bool(words):
                 return self._call(name, args, words)
-            case ast.Compare(left, [op], [right]) if type(op) in COMPARED:
-                return say("[]", self._compare(left, op, right)), ATOM
+            case ast.Compare() if _is_in_signs(tree):
+                return say("[]", self._compare(tree, SUM)), ATOM
             case ast.Subscript(inner, ast.Tuple() as places):
-                index = self.spelling.plain(f"[{ast.unparse(places)[1:-1]}]")
-                return self._before_index(inner) + index, ATOM
+                text = (
+                    say("()", self._compare(inner, SUM))
+                    if _is_in_signs(inner)
+                    else self._in(inner, ATOM)
+                )
+                return text + self.plain(f"[{ast.unparse(places)[1:-1]}]"), ATOM
         binding = SUM if isinstance(tree, ast.BinOp) else ATOM
-        return self.spelling.plain(ast.unparse(tree)), binding
+        return self.plain(ast.unparse(tree)), binding
 
     def _in(self, tree: ast.expr, binding: int) -> str:
         text, own = self.of(tree)
         return text if own >= binding else self.say("()", text)
 
-    def _compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
-        sign = self.say(COMPARED[type(op)])
-        return f"{self._in(left, SUM)} {sign} {self._in(right, SUM)}"
-
-    def _before_index(self, inner: ast.expr) -> str:
-        match inner:
-            case ast.Compare(left, [op], [right]) if type(op) in COMPARED:
-                return self.say("()", self._compare(left, op, right))
-        return self._in(inner, ATOM)
+    def _compare(self, tree: ast.Compare, binding: int) -> str:
+        said = self._in(tree.left, binding)
+        for op, side in zip(tree.ops, tree.comparators, strict=True):
+            said += f" {self.say(COMPARED[type(op)])} {self._in(side, binding)}"
+        return said
 
     # -- products ----------------------------------------------------------------------------------
 
     def _chain(self, tree: ast.expr) -> Written:
         """A product: its numbers first, then what has axes, entry by entry."""
         above, below = split_factors(tree, self.axes)
-        (numbers, arrays), (under, dividing) = (
-            split_by_rank(side, self.axes) for side in (above, below)
-        )
         match above, below:
             case [ast.BinOp(left, ast.MatMult(), right)], []:
                 return self._product(left, right), PRODUCT
             case [ast.BinOp(ast.Name(end), ast.Div(), ast.Name(by))], []:
                 slope = self.say("d", self.name(end[1:]), self.name(by[1:]))
                 return slope, POWER if self.tex else PRODUCT
+        numbers, arrays = split_by_rank(above, self.axes)
+        under, dividing = split_by_rank(below, self.axes)
         if not arrays and not dividing:
             return self._over(numbers, under)
-        body, binding = self._entrywise(arrays, dividing)
+        body, binding = self._over(arrays, dividing, entrywise=True)
         if not numbers and not under:
             return body, binding
         body = body if binding >= PRODUCT else self.say("()", body)
         if not numbers:
-            return f"{body}/{self._below(under)}", PRODUCT
+            bottom = self._row(under, POWER)
+            return f"{body}/{bottom if len(under) == 1 else self.say('()', bottom)}", PRODUCT
+        front, binding = self._over(numbers, under)
+        front = front if binding >= PRODUCT else self.say("()", front)
         plain = len(numbers) == 1 and isinstance(numbers[0], ast.Constant) and not under
         gap = (" " if body[0] == "(" else "") if plain else f" {self.say('·')} "
-        return self._over(numbers, under)[0] + gap + body, PRODUCT
+        return front + gap + body, PRODUCT
 
-    def _over(self, above: list[ast.expr], below: list[ast.expr]) -> Written:
-        top = self._row(above, 0 if self.tex and below else PRODUCT) if above else "1"
-        if not below:
-            return top, self.of(above[0])[1] if len(above) == 1 else PRODUCT
-        bottom = self._row(below, 0) if self.tex else self._below(below)
-        return self.say("/", top, bottom), POWER if self.tex else PRODUCT
-
-    def _below(self, below: list[ast.expr]) -> str:
-        if len(below) > 1:
-            return self.say("()", self._row(below, PRODUCT))
-        return self._in(below[0], POWER)
-
-    def _row(self, numbers: list[ast.expr], binding: int) -> str:
-        if len(numbers) == 1:
-            return self._in(numbers[0], binding)
-        first, *others = (self._in(n, POWER) for n in numbers)
-        for text in others:
-            gap = "" if first[-1].isdigit() else self.say("numbers")
-            first += (f" {self.say('·')} " if text[0].isdigit() else gap) + text
-        return first
-
-    def _entrywise(self, above: list[ast.expr], below: list[ast.expr]) -> Written:
+    def _over(
+        self, above: list[ast.expr], below: list[ast.expr], *, entrywise: bool = False
+    ) -> Written:
+        """One row over another; a fraction of LaTeX needs no brackets."""
         if not below and len(above) == 1:
             return self.of(above[0])
-        sign = f" {self.say('⊙')} "
-        top, bottom = (sign.join(self._in(f, POWER) for f in side) for side in (above, below))
         if not below:
-            return top, ENTRYWISE
-        if len(above) < 2:
-            top = self._in(above[0], 0 if self.tex else PRODUCT) if above else "1"
-        sides = [
-            self.say("()", text) if len(side) > 1 and not self.tex else text
-            for text, side in ((top, above), (bottom, below))
-        ]
-        return self.say("/", *sides), POWER if self.tex else PRODUCT
+            return self._row(above, POWER, entrywise), ENTRYWISE if entrywise else PRODUCT
+        top = self._row(above, 0 if self.tex else PRODUCT, entrywise)
+        bottom = self._row(below, 0 if self.tex and not entrywise else POWER, entrywise)
+        if self.tex:
+            return self.say("/", top, bottom), POWER
+        top = f"({top})" if entrywise and len(above) > 1 else top
+        return self.say("/", top, f"({bottom})" if len(below) > 1 else bottom), PRODUCT
+
+    def _row(self, factors: list[ast.expr], alone: int, entrywise: bool = False) -> str:
+        """Factors side by side, or with a sign between; one that stands `alone` is bound so."""
+        texts = [self._in(f, POWER if len(factors) > 1 else alone) for f in factors] or ["1"]
+        if entrywise:
+            return f" {self.say('⊙')} ".join(texts)
+        row = texts[0]
+        for text in texts[1:]:
+            gap = "" if row[-1].isdigit() else self.say("numbers")
+            row += (f" {self.say('·')} " if text[0].isdigit() else gap) + text
+        return row
 
     def _product(self, left: ast.expr, right: ast.expr) -> str:
         a, b = rank(left, self.axes), rank(right, self.axes)
@@ -257,7 +204,7 @@ class Notation:
 
     def _call(self, name: str, args: list[ast.expr], words: list[ast.keyword]) -> Written:
         """Keywords are said as NumPy has them, but for rows that are kept as a column."""
-        spelling, said = self.spelling, list(map(ast.unparse, words))
+        said = list(map(ast.unparse, words))
         match name, args, said:
             case "inv", [matrix], []:
                 return self.say("inv", self._in(matrix, ATOM)), POWER
@@ -266,16 +213,16 @@ class Notation:
             case "trace", [matrix], []:
                 return "tr" + self.say("()", self.of(matrix)[0]), POWER
             case "norm" | "abs" | "absolute", [inner], []:
-                return self.say(name[:4].replace("abso", "abs"), self.of(inner)[0]), ATOM
+                return self.say("norm" if name == "norm" else "abs", self.of(inner)[0]), ATOM
             case "sqrt", [inner], []:
                 return self.say("sqrt", self._in(inner, 0 if self.tex else ATOM)), POWER
         inside = [self.of(arg)[0] for arg in args]
         if not words:
-            return spelling.function(name) + self.say("()", ", ".join(inside)), ATOM
+            return self.function(name) + self.say("()", ", ".join(inside)), ATOM
         column = said == ["axis=1", "keepdims=True"] and rank(args[0], self.axes) == 2
-        inside += map(spelling.plain, said[:1] if column else said)
-        index = spelling.plain("[:, None]") if column else ""
-        return f"{spelling.function(name)}({', '.join(inside)}){index}", ATOM
+        inside += map(self.plain, said[:1] if column else said)
+        index = self.plain("[:, None]") if column else ""
+        return f"{self.function(name)}({', '.join(inside)}){index}", ATOM
 
     def name(self, name: str) -> str:
         """`W1` as W₁, `sigma` as σ; a cotangent as ∂L/∂W₁."""
@@ -283,7 +230,7 @@ class Notation:
             below = self.name(name.removeprefix(PREFIX))
             return self.say("slope", self.name(self.end), below)
         found = WORD.fullmatch(name)
-        return self.spelling.name(found[1], found[2]) if found else self.spelling.word(name)
+        return self.letters(*(found.groups() if found else (name, "")))
 
     def _power(self, base: ast.expr, to: ast.expr) -> Written:
         whole = not self.tex and isinstance(to, ast.Constant) and isinstance(to.value, int)
@@ -291,19 +238,57 @@ class Notation:
         return below + high.translate(HIGH) if whole else self.say("power", below, high), POWER
 
 
-def _refuse(text: str) -> str:
-    raise ValueError(text)
+def _is_in_signs(tree: ast.expr) -> TypeGuard[ast.Compare]:
+    return isinstance(tree, ast.Compare) and COMPARED.keys() >= set(map(type, tree.ops))
 
 
-class Picture(Notation):
+class Tex(Notation):
+    """LaTeX that is read again as it is."""
+
+    tex = True
+    signs: ClassVar = {
+        "numbers": r"\,", "()": r"\left({}\right)", "[]": r"\left[{}\right]", "⊙": r"\odot",
+        "norm": r"\left\|{}\right\|", "abs": r"\left|{}\right|", "T": r"{}^{{\top}}", "·": r"\cdot",
+        "inv": "{}^{{-1}}", "inv T": r"{}^{{-\top}}", "power": "{}^{{{}}}", "sqrt": r"\sqrt{{{}}}",
+        "/": r"\frac{{{}}}{{{}}}", "slope": r"\frac{{\partial {}}}{{\partial {}}}", "≥": r"\ge",
+        "≤": r"\le", "≠": r"\ne", "d": r"\frac{{d\,{}}}{{d\,{}}}",
+    }  # fmt: skip
+
+    def letters(self, letters: str, low: str) -> str:
+        if letters in GREEK:
+            letters = "\\" + letters.replace("lamda", "lambda")
+        elif len(letters) > 1:
+            letters = rf"\mathit{{{_escape(letters)}}}"
+        return f"{letters}_{{{low}}}" if low else letters
+
+    def function(self, name: str) -> str:
+        return COMMANDS.get(name, rf"\operatorname{{{_escape(name)}}}")
+
+    def plain(self, text: str) -> str:
+        return rf"\texttt{{{_escape(text)}}}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("_", r"\_")
+
+
+class Picture(Tex):
     """LaTeX to be looked at: what Notation leaves to NumPy is drawn, or refused."""
+
+    def plain(self, text: str) -> str:
+        raise ValueError(text)
+
+    def letters(self, letters: str, low: str) -> str:
+        """`y_true` with a subscript of letters."""
+        head, _, below = letters.partition("_")
+        if not head or not below:
+            return super().letters(letters, low)
+        return super().letters(head, below if below.isdigit() else super().letters(below, ""))
 
     def of(self, tree: ast.expr) -> Written:
         """A tree, and how tightly its text binds."""
         say = self.say
         match tree:
-            case ast.Name() | ast.Constant() | ast.BinOp() | ast.UnaryOp():
-                pass
             case ast.Call(ast.Name("where"), [_, _, _], []):
                 rows = (
                     f"{self.of(value)[0]} & "
@@ -317,7 +302,7 @@ class Picture(Notation):
                 given = [self.of(each)[0] for each in args]
                 for word in words:
                     given += [rf"\text{{{_escape(word.arg or '')}}} = {self.of(word.value)[0]}"]
-                return self.spelling.function(name) + say("()", ", ".join(given)), ATOM
+                return self.function(name) + say("()", ", ".join(given)), ATOM
             case ast.Subscript(inner, places):
                 return f"{self._in(inner, ATOM)}_{{{self.of(places)[0]}}}", ATOM
             case ast.List(parts) | ast.Tuple(parts):
@@ -325,12 +310,9 @@ class Picture(Notation):
                 whole = isinstance(tree, ast.Tuple)
                 return inside if whole else say("[]", inside), ATOM
             case ast.Attribute(inner, "size" | "shape" as name):
-                return self.spelling.function(name) + say("()", self.of(inner)[0]), ATOM
-            case ast.Compare(left, ops, others) if COMPARED.keys() >= set(map(type, ops)):
-                said = self._in(left, UNARY_SIGN)
-                for op, side in zip(ops, others, strict=True):
-                    said += f" {say(COMPARED[type(op)])} {self._in(side, UNARY_SIGN)}"
-                return said, -1
+                return self.function(name) + say("()", self.of(inner)[0]), ATOM
+            case ast.Compare() if _is_in_signs(tree):
+                return self._compare(tree, UNARY_SIGN), -1
         return super().of(tree)
 
 
@@ -343,15 +325,12 @@ def _list_cases(tree: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:
         yield tree, None
 
 
-PICTURE = Picture({}, spelling=replace(TEX, plain=_refuse, word=_set_subscript))
-
-
 def write_latex(text: str) -> str:
     """A formula as LaTeX, without dollars; empty where it is none."""
     if len(text) > LONGEST:
         return ""
     try:
-        return PICTURE.of(parse_formula(text))[0]
+        return Picture({}).of(parse_formula(text))[0]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
 
@@ -373,8 +352,6 @@ def list_sizes(texts: Iterable[str]) -> list[str]:
 
 
 # -- trees of NumPy's text -------------------------------------------------------------------------
-
-PREFIX = "cotangent_of_"  # before the name of a value: its cotangent's
 
 REDUCES = frozenset(
     {"sum", "mean", "trace", "det", "norm", "max", "min", "size", "argmax", "argmin", "logsumexp"}

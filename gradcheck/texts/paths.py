@@ -14,7 +14,7 @@ from gradcheck.opinions.limits import READABLE
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.ops.row import ENDLESS, edges
 from gradcheck.problem.record import Point, Problem
-from gradcheck.texts import PathForm
+from gradcheck.texts import Formulas, PathForm
 from gradcheck.texts.notation import Notation
 from gradcheck.texts.rewriting import LEAST, find_shortest, restrict_to_polynomials
 from gradcheck.verdict.consult import Verdict
@@ -33,11 +33,11 @@ def write_path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[s
     single = {n: f.item() for n, f in forms.items() if f.shape == () and f.item() is not None}
     if not single:
         return {}
-    where, named = write_conditions(symbolic), dict[str, str]()
+    where, named = write_conditions(symbolic), Formulas().texts
     if len(problem.program.tree.body) > 1 or not problem.inputs.keys() <= set(problem.wrt):
-        from gradcheck.texts.forms import write_matrix_forms  # noqa: PLC0415 - for these alone
+        from gradcheck.texts.forms import write_formulas  # noqa: PLC0415 - for these alone
 
-        named = write_matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
+        named = write_formulas(problem, point, verdict.opinions["reverse"].gradients).texts
 
     def write(name: str, form: sympy.Expr) -> str:
         own, other = spell(find_shortest(form)), named.get(name, "") if form.free_symbols else ""

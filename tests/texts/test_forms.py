@@ -12,7 +12,7 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import draw_given_point
 from gradcheck.texts import rules
-from gradcheck.texts.forms import write_formulas, write_matrix_forms
+from gradcheck.texts.forms import write_formulas
 from tests.support.sets import set_of
 from tests.support.texts import EVERYDAY, LOSSES, SIZES, at, derived, drawn, problem
 
@@ -31,7 +31,7 @@ WITHOUT = {
 def forms_of(given):
     """What is shown of a problem: texts that reverse mode bears out."""
     point = draw_given_point(given)
-    return write_matrix_forms(given, point, reverse(given.case(point)).gradients)
+    return write_formulas(given, point, reverse(given.case(point)).gradients).texts
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -193,6 +193,6 @@ def test_the_gradient_is_as_in_the_book(name):
         given = load_text(text).problems[0]
         point = draw_given_point(given)
         gradients = reverse(given.case(point)).gradients
-        ((part, found),) = write_matrix_forms(given, point, gradients).items()
+        ((part, found),) = write_formulas(given, point, gradients).texts.items()
         np.testing.assert_allclose(at(found, given), gradients[part].value, rtol=1e-10, atol=1e-12)
         assert row["text"].format(y=y) in {found, ""}

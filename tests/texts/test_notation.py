@@ -7,8 +7,14 @@ import pytest
 import yaml
 
 from gradcheck.texts.forms import evaluate_text
-from gradcheck.texts.notation import TEX as IN_TEX
-from gradcheck.texts.notation import Notation, list_sizes, parse_formula, rank, write_latex
+from gradcheck.texts.notation import (
+    Notation,
+    Tex,
+    list_sizes,
+    parse_formula,
+    rank,
+    write_latex,
+)
 
 AXES = dict.fromkeys(["X", "W", "W2", "H", "P", "Y", "R", "A", "K", "Q"], 2) | dict.fromkeys(
     ["x", "y", "w", "r", "v", "b1"], 1
@@ -18,7 +24,7 @@ TABLE = yaml.safe_load(Path(__file__).with_name("notation.yaml").read_text())
 SIZES = {"X.shape[0]": "n", "P.size": "m"}
 WRITERS = {
     "signs": Notation(AXES | {"cotangent_of_R": 2}, SIZES).write,
-    "tex": Notation(AXES, SIZES, spelling=IN_TEX).write,
+    "tex": Tex(AXES, SIZES).write,
     "pictures": write_latex,
 }
 
