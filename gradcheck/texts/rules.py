@@ -13,8 +13,9 @@ import numpy as np
 import sympy
 
 from gradcheck.engine.tape import Node
+from gradcheck.numbers.symbolic import form_of
 from gradcheck.ops.reductions import reduce_axes
-from gradcheck.ops.row import Composed, Op
+from gradcheck.ops.row import TABLE, Op
 from gradcheck.texts.entries import (
     ATOM,
     ONE,
@@ -109,34 +110,24 @@ def count(x: Form, axis: Value) -> Form:
 
 
 def _matmul(a: Form, b: Form) -> str:
-    if not (a.shape and b.shape):
-        raise NoText("a product of numbers")
     rows, columns = "i" * (len(a.shape) > 1), "k" * (len(b.shape) > 1)
     one, other = (NAMES[13 : 11 + len(x.shape)][::-1] for x in (a, b))  # stacks, from the end
     return f"{one}{rows}j,{other}j{columns}->{max(one, other, key=len)}{rows}{columns}"
 
 
-def _transpose(x: Form, axes: Value = None) -> str:
-    names = NAMES[: len(x.shape)]
-    return f"{names}->{names[::-1] if axes is None else ''.join(names[k] for k in axes)}"
+def _turn(row: str) -> Callable[..., str]:
+    """Letters in the order in which the op leaves the axes: those of an array 1 by 2 by 3."""
+
+    def turn(x: Form, **params: Value) -> str:
+        lengths = range(1, len(x.shape) + 1)
+        turned = TABLE[row].forward(np.empty(lengths), **params).shape
+        return f"{NAMES[: len(lengths)]}->{''.join(NAMES[n - 1] for n in turned)}"
+
+    return turn
 
 
-def _swap(x: Form, axis1: int = -2, axis2: int = -1) -> str:
-    order = list(range(len(x.shape)))
-    order[axis1], order[axis2] = order[axis2], order[axis1]
-    return _transpose(x, order)
-
-
-def _diagonal(x: Form, **params: Value) -> str:
-    if any(params.get(k) not in (None, 0, int(k == "axis2")) for k in params) or len(x.shape) > 2:
-        raise NoText("another diagonal")
+def _diagonal(x: Form, **_: Value) -> str:
     return "i->ii" if len(x.shape) == 1 else "ii->i"
-
-
-def _einsum(*xs: Form, subscripts: str = "") -> str:
-    if "." in subscripts or "->" not in subscripts:
-        raise NoText("letters that are left out")
-    return subscripts.replace(" ", "")
 
 
 LINEAR: Mapping[str, Callable[..., str]] = {
@@ -144,15 +135,16 @@ LINEAR: Mapping[str, Callable[..., str]] = {
     "outer": lambda a, b: "i,j->ij",
     "sum": _sum,
     "mean": _sum,
-    "trace": lambda x, **params: _diagonal(x, **params)[:4],
+    "trace": lambda x, **_: "ii->",
     "diag": _diagonal,
     "diagonal": _diagonal,
-    "transpose": _transpose,
-    "matrix_transpose": _swap,
-    "swapaxes": _swap,
-    "einsum": _einsum,
+    **{row: _turn(row) for row in ("transpose", "matrix_transpose", "swapaxes", "moveaxis")},
+    "einsum": lambda *xs, subscripts: subscripts.replace(" ", ""),
 }
-"""Ops that are linear in each operand, in the letters of `einsum`."""
+"""Ops that are linear in each operand, in the letters of `einsum`.
+
+What these do not say (another diagonal) is a wrong text, which is not shown.
+"""
 
 
 def _divisor(node: Node, operands: tuple[Form, ...]) -> Form:
@@ -205,11 +197,9 @@ CUTTING = ("relu", "maximum", "minimum")  # of which zero may be made
 @lru_cache(maxsize=512)
 def derive_closed(row: Op, exponent: Value, count: int) -> tuple[Value, ...]:
     """The value by arguments u0, u1, ..., then its slopes, by the value y where that is shorter."""
-    if row.symbolic is None or isinstance(row.symbolic, Composed):
-        raise NoText(f"no formula for the slope of {row.name}")
     symbols = [sympy.Symbol(f"u{i}", real=True) for i in range(count)]
     args: list[Value] = [symbols[0], exponent] if exponent is not None else list(symbols)
-    form = sympy.sympify(row.symbolic(*args), strict=True)
+    form = sympy.sympify(form_of(row)(*args), strict=True)
     return form, *(_shorten(form, sympy.diff(form, s)) for s in symbols)
 
 
@@ -265,8 +255,6 @@ def _var(at: PullSite, x: Form, axis: Value = None, keepdims: bool = False, ddof
 
 
 def _max(at: PullSite, x: Form, axis: Value = None, **_: Value) -> Form:
-    if len(x.shape) != 1 or letters(at.g.expr):
-        raise NoText("the largest of each row")
     return at.g * Form(delta(x.shape[0], Named(f"argmax({write_form(x)})"), letter(0)), x.shape)
 
 
@@ -286,8 +274,6 @@ def _log_softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
 def _norm(at: PullSite, x: Form, ord: Value = None, axis: Value = None, **kept: Value) -> Form:
     if ord == 1 and axis is None and len(x.shape) == 1:
         return at.g * call("sign", x)
-    if ord not in (None, 2, "fro") or (ord == 2 and axis is None and len(x.shape) > 1):
-        raise NoText("another norm")
     return _stretch(at.g / at.y, x, axis, **kept) * x
 
 
@@ -301,11 +287,12 @@ def _solve(at: PullSite, a: Form, b: Form) -> Form:
     return back if at.i else -contract(f"i{column},j{column}->ij", back, at.y)
 
 
-def _split(form: Form) -> tuple[Form, Form]:
-    """What of a product has no axes, and the rest."""
-    parts = sympy.Mul.make_args(turn_round(factor_terms(form.expr)))
+def _call_on(g: Form, said: str, shape: Shape, binding: int = 0) -> Form:
+    """A call on a product, behind what of that has no axes."""
+    parts = sympy.Mul.make_args(turn_round(factor_terms(g.expr)))
     arrays, numbers = sympy.sift(parts, lambda part: bool(letters(part)), binary=True)
-    return Form(sympy.Mul(*numbers)), replace(form, expr=sympy.Mul(*arrays))
+    inner = write_form(Form(sympy.Mul(*arrays), g.shape), binding)
+    return Form(sympy.Mul(*numbers)) * leaf(said.format(inner), shape)
 
 
 def reshape_form(g: Form, shape: Shape) -> Form:
@@ -313,26 +300,14 @@ def reshape_form(g: Form, shape: Shape) -> Form:
     old, new = ([p for p in places_of(s) if p != 0] for s in (g.shape, shape))
     if [n for n in g.shape if n != 1] == [n for n in shape if n != 1]:
         return Form(g.expr.xreplace(dict(zip(old, new, strict=True))), shape)
-    numbers, inner = _split(g)
     said = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
-    return (
-        numbers * leaf(f"reshape({write_form(inner)}, ({said}))", shape)
-        if old
-        else Form(g.expr, shape)
-    )
+    return _call_on(g, f"reshape({{}}, ({said}))", shape) if old else Form(g.expr, shape)
 
 
-def _cumsum(at: PullSite, x: Form, **_: Value) -> Form:
-    if len(x.shape) != 1:
-        raise NoText("a running sum of a matrix")
-    numbers, inner = _split(at.g)
-    return numbers * leaf(f"cumsum({write_form(inner, ATOM)}[::-1])[::-1]", x.shape)
-
-
-RESHAPING = ("reshape", "ravel", "expand_dims", "squeeze")
+RESHAPING = ("reshape", "ravel", "expand_dims", "squeeze", "copy")
 BACK: Mapping[str, Callable[..., Form]] = {
     "where": lambda at, c, a, b: at.g * (c if at.i == 1 else number(1) - c),
-    **dict.fromkeys(("copy", "broadcast_to"), lambda at, x, **_: at.g),
+    "broadcast_to": lambda at, x, **_: at.g,
     **dict.fromkeys(RESHAPING, lambda at, x, **_: reshape_form(at.g, x.shape)),
     "getitem": lambda at, x, index: put_back(at.g, x, index),
     "var": _var,
@@ -348,7 +323,7 @@ BACK: Mapping[str, Callable[..., Form]] = {
     "solve": _solve,
     "det": lambda at, a: at.y * contract(",ji->ij", at.g, inverse(a)),
     "logabsdet": lambda at, a: contract(",ji->ij", at.g, inverse(a)),
-    "cumsum": _cumsum,
+    "cumsum": lambda at, x, **_: _call_on(at.g, "cumsum({}[::-1])[::-1]", x.shape, ATOM),
 }
 """Ops whose way back is neither a slope of single entries nor that of what is linear."""
 
@@ -362,11 +337,8 @@ def pull_form(at: PullSite, node: Node, operands: tuple[Form, ...]) -> Form:
         return _pull_linear(at, node, operands)
     if name in BACK:
         return BACK[name](at, *operands, **node.params)
-    if not node.op.elementwise:
-        raise NoText(f"no formula for the way back through {name}")
-    if name in CUTTING and _vanishes(at, operands):
-        return at.g
-    return at.g * _slope(at, node.op, operands)
+    kept = name in CUTTING and _vanishes(at, operands)
+    return at.g if kept else at.g * _slope(at, node.op, operands)
 
 
 # -- entries that are picked -----------------------------------------------------------------------
@@ -441,7 +413,7 @@ def make_value(node: Node, shape: Shape, operands: tuple[Form, ...]) -> Form:
         return VALUES[name](*operands, **params)
     if name in RESHAPING:
         return reshape_form(operands[0], shape)
-    if name in ("copy", "broadcast_to"):
+    if name == "broadcast_to":
         return replace(operands[0], shape=shape)
     if name == "getitem":
         return _pick(operands[0], params["index"], shape)
@@ -454,8 +426,7 @@ def make_value(node: Node, shape: Shape, operands: tuple[Form, ...]) -> Form:
 
 def _write_entrywise(row: Op, operands: tuple[Form, ...]) -> Form:
     """The row's own closed form where that has no functions, else a call by its name."""
-    closed = None if isinstance(row.symbolic, Composed) else row.symbolic
-    form = _find_closed(row, operands)[0] if closed is not None else None
+    form = _find_closed(row, operands)[0] if callable(row.symbolic) else None
     if form is None or form.has(sympy.Function):
         return call(row.name, *operands)
     shape = broadcast(*(x.shape for x in operands))

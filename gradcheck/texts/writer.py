@@ -1,9 +1,9 @@
 """NumPy's text of what is said in entries: the shortest of a few."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import lru_cache
-from itertools import chain, permutations
+from functools import lru_cache, partial
+from itertools import permutations
 from math import prod
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ from gradcheck.texts.entries import (
     letters,
     make_total,
 )
-from gradcheck.values import Value
+from gradcheck.values import Routine, Value
 
 LONGEST = 500  # characters of any part: beyond, nobody reads the whole
 COMPARE, ADD, MULTIPLY, MATMUL, POWER = range(5)  # how tightly a text binds
@@ -246,21 +246,26 @@ def _write_total(expr: Value, order: Order) -> Written:
     if max(len(letters(f)) for f in (expr, *factors)) > 2:
         if len(set(map(letters, factors))) == 1:
             return _sum_call(expr, order)
-        pairs = (
-            zip(e.args[1:], e.args[0].shape, strict=True) for e in expr.args[1].atoms(ArrayEntry)
-        )
-        if len(expr.bound) == 1 or prod(dict(chain(*pairs)).values()) <= MOST_PLACES:
+        lengths = dict[Value, int]()
+        for entry in expr.args[1].atoms(ArrayEntry):
+            lengths |= zip(entry.args[1:], entry.args[0].shape, strict=True)
+        if len(expr.bound) == 1 or prod(lengths.values()) <= MOST_PLACES:
             return _write_einsum(expr, order)
     nested = _nest(factors, expr.bound, expr.args[0])
     if not isinstance(nested, Total) or nested.args[1] != expr.args[1]:
         return write(nested, order)
+    return _find_shortest(partial(way, expr, order) for way in (_write_matmul, _sum_call))
+
+
+def _find_shortest(ways: Iterable[Callable[[], Written]], key: Routine = len) -> Written:
+    """The shortest of the texts that there are; NoText where there is none."""
     found = list[Written]()
-    for way in (_write_matmul, _sum_call):
+    for way in ways:
         with suppress(NoText):
-            found.append(way(expr, order))
+            found.append(way())
     if not found:
         raise NoText("no sum over axes")
-    return min(found, key=lambda way: len(way.text))
+    return min(found, key=lambda written: key(written.text))
 
 
 def _nest(factors: Sequence[Value], bound: dict[Letter, Value], kind: Value) -> Value:
@@ -300,9 +305,9 @@ def _write_matmul(expr: Value, order: Order) -> Written:
         case False, False if len(factors) == 2:  # a product with a vector stands on the right
             factors.sort(key=lambda f: (isinstance(f, Total), *_rank_factor(f, (over,))))
             return _join(factors[:1], (over,), factors[1:], (over,))
-        case False, False if len(factors) == 1 and factors[0].is_Pow and factors[0].exp == 2:
-            base = factors[0].base
-            if isinstance(base, ArrayEntry):
+        case False, False if len(factors) == 1:
+            base, to = factors[0].as_base_exp()
+            if to == 2 and isinstance(base, ArrayEntry):
                 return _join([base], (over,), [base], (over,))
     raise NoText("no product of matrices")
 
@@ -326,37 +331,30 @@ def _link(factor: Value, order: Order) -> str:
 
 def _sum_call(expr: Value, order: Order) -> Written:
     """`sum(...)` over axes that stay as ones where the text has to have them."""
-    body, own = expr.args[1], letters(expr)
-    if (
-        isinstance(body, ArrayEntry)
-        and len(body.args) == 3
-        and body.args[1] == body.args[2] not in own
-    ):
+    body, own, bound = expr.args[1], letters(expr), expr.bound
+    if isinstance(body, ArrayEntry) and body.args[1:2] == body.args[2:]:
         return Written(f"trace({body.args[0].name})")
     kept = [place for place in order if place in own]
     due = list(order[next((k for k, o in enumerate(order) if o in own or o == 0), len(order)) :])
-    gaps, stays = [k for k, place in enumerate(due) if place not in own], ""
-    if len(gaps) == len(expr.bound):
-        stays = ", keepdims=True"
-        inner = [
-            [names[gaps.index(k)] if k in gaps else o for k, o in enumerate(due)]
-            for names in permutations(expr.bound)
-        ]
-    elif gaps and own:
+    gaps = [k for k, place in enumerate(due) if place not in own]
+    stays = len(gaps) == len(bound)
+    if gaps and own and not stays:
         raise NoText("ones between axes")
-    else:
-        inner = [list(o) for o in permutations([*kept, *expr.bound])]
-        inner = [o for o in inner if [place for place in o if place in own] == kept]
-    found = []
-    for axes in inner[:ORDERS]:
-        summed = tuple(k for k, place in enumerate(axes) if place in expr.bound)
+    orders = list[list[Value]]()
+    for names in permutations(bound if stays else [*kept, *bound]):
+        filled = iter(names)
+        axes = [o if o in own else next(filled) for o in due] if stays else list(names)
+        orders += [axes] if [place for place in axes if place in own] == kept else []
+    word = "mean" if expr.args[0] == MEAN else "sum"
+
+    def say(axes: list[Value]) -> Written:
+        summed = tuple(k for k, place in enumerate(axes) if place in bound)
         words = f", axis={summed[0] if len(summed) == 1 else summed}" if kept or stays else ""
-        word = "mean" if expr.args[0] == MEAN else "sum"
-        with suppress(NoText):
-            found.append(f"{word}({write(body, tuple(axes)).text}{words}{stays})")
-    if not found:
-        raise NoText("no sum over axes")
-    return Written(min(found, key=lambda text: (text.count(".T"), len(text))))
+        words += ", keepdims=True" if stays else ""
+        return Written(f"{word}({write(body, tuple(axes)).text}{words})")
+
+    ways = (partial(say, axes) for axes in orders[:ORDERS])
+    return _find_shortest(ways, lambda text: (text.count(".T"), len(text)))
 
 
 def _write_einsum(expr: Value, order: Order) -> Written:
