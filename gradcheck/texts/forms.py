@@ -2,7 +2,7 @@
 
 import ast
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -114,7 +114,7 @@ class Writing:
     """The formulas of a run's values, and the pass back over them; an unknown one has no `expr`."""
 
     run: RecordedRun
-    forms: dict[Step, Form] = field(default_factory=dict)
+    forms: dict[Step | None, Form] = field(default_factory=dict)
     named: dict[Step, str] = field(default_factory=dict)
     meanings: list[tuple[Value, Value]] = field(default_factory=list)
     sums: dict[Value, Value] = field(default_factory=dict)  # what is known by the names of means
@@ -184,8 +184,6 @@ class Writing:
     def _constant(self, node: Node, i: int, value: Value) -> Form:
         """A number, or an array by its name, by its text in the program, or by what is in it."""
         array, text = np.asarray(value), self._text(node, i, value)
-        if array.ndim == 0 and text in self.run.values:
-            return leaf(text)
         if array.ndim == 0:
             return read_number(parse_formula(text or repr(array.item())))
         same = [n for n, v in self.run.values.items() if np.array_equal(v, array)]
@@ -239,23 +237,21 @@ class Writing:
                     done[step] = leaf(PREFIX + name, g.shape) if by_name else g
             return done[step]
 
-        def measure(step: Step | None) -> Shape:
-            return () if step is None else self.forms[step].shape
-
         def pull(node: Node, i: int, g: Form, y: Value, operands: tuple[Value, ...]) -> Form:
             def make() -> Form:
                 at = PullSite(i, arrive(node, g), self.forms[node])
                 return pull_form(at, node, self.operands(node))
 
-            return self.attempt(measure(node if node.op.elementwise else node.edges[i]), make)
+            like = node if node.op.elementwise else node.edges[i]
+            return self.attempt(self.forms[like].shape, make)
 
         def fit(node: Node, i: int, g: Form) -> Form:
-            return self.attempt(shape := measure(node.edges[i]), fit_form, g, shape)
+            return self.attempt(shape := self.forms[node.edges[i]].shape, fit_form, g, shape)
 
         def accumulate(step: Step, held: Form, g: Form) -> Form:
             return self.attempt(g.shape, operator.add, held, g)
 
-        weighted, shape = self.run.problem.cotangent is not None, measure(tape.root)
+        weighted, shape = self.run.problem.cotangent is not None, self.forms[tape.root].shape
         start = leaf(COTANGENT, shape) if weighted else number(1, shape)
         landed = tape.back(Verbs(lambda step, g: start, pull, fit, accumulate))
         for name, each in tape.leaves.items():
@@ -344,15 +340,12 @@ def write_formulas(problem: Problem, point: Point, judged: Mapping[str, Estimate
     try:
         with np.errstate(all="ignore"):
             here = record_run(problem, point)
-            there = lengthen_run(here)
-            texts = write_texts(here)
+            tests = [(here.values, judged), *measure_longer(here)]
+            found = write_texts(here)
     except FAULTS:
         return Formulas()
-    short = {n: t for n, t in texts.items() if n in judged and len(t) <= LONGEST}
-    texts = {n: t for n, t in short.items() if gives(t, here.values, judged[n])}
-    if there is not None:
-        due = compute_gradients(there)
-        texts = {n: t for n, t in texts.items() if gives(t, there.values, estimate(due[n]))}
+    short = {n: t for n, t in found.items() if n in judged and len(t) <= LONGEST}
+    texts = {n: t for n, t in short.items() if all(gives(t, at, due[n]) for at, due in tests)}
     arrays = {name: np.asarray(value) for name, value in here.values.items()}
     axes = {name: array.ndim for name, array in arrays.items()}
     sizes = name_sizes(texts.values(), {name: array.shape for name, array in arrays.items()})
@@ -391,8 +384,8 @@ def write_texts(run: RecordedRun) -> dict[str, str]:
     return found
 
 
-def lengthen_run(here: RecordedRun) -> RecordedRun | None:
-    """The run where lengths that only drawn inputs have are longer; else at a point beside."""
+def measure_longer(here: RecordedRun) -> Iterator[tuple[Params, dict[str, Estimate]]]:
+    """Values and gradients where lengths that only drawn inputs have are longer; else beside."""
     problem, inputs = here.problem, here.problem.inputs
     drawn = {name: entry for name, entry in inputs.items() if entry.value is None}
     fixed = {n for name, e in inputs.items() if name not in drawn for n in e.shape}
@@ -407,21 +400,18 @@ def lengthen_run(here: RecordedRun) -> RecordedRun | None:
             other = replace(problem, inputs={**inputs, **sized})
             run = record_run(other, draw_given_point(other) if longer else _move_beside(here))
             same = [n.op.name for n in run.tape.nodes] == [n.op.name for n in here.tape.nodes]
-            if same and all(np.all(np.isfinite(g)) for g in compute_gradients(run).values()):
-                return run
-    return None
+            gradients = _compute_gradients(run)
+            if same and all(found.finite for found in gradients.values()):
+                yield run.values, gradients
+                return
 
 
-def compute_gradients(run: RecordedRun) -> dict[str, Array]:
+def _compute_gradients(run: RecordedRun) -> dict[str, Estimate]:
     """The gradients by inputs and by the program's own values, in numbers."""
     known = {**run.variables, **run.tape.leaves}
     asked = {n: known[n] for n in run.problem.wrt if isinstance(known.get(n), Tensor)}
-    with np.errstate(all="ignore"):
-        landed = run.tape.back(only={t._step() for t in asked.values()})
-    return {
-        name: np.asarray(landed.get(t._step(), np.zeros(t.shape)), dtype=np.float64)
-        for name, t in asked.items()
-    }
+    landed = run.tape.back(only={t._step() for t in asked.values()})
+    return {n: estimate(landed.get(t._step(), np.zeros(t.shape))) for n, t in asked.items()}
 
 
 def _move_beside(here: RecordedRun) -> Point:

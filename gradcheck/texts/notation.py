@@ -356,9 +356,6 @@ def list_sizes(texts: Iterable[str]) -> list[str]:
 REDUCES = frozenset(
     {"sum", "mean", "trace", "det", "norm", "max", "min", "size", "argmax", "argmin", "logsumexp"}
 )
-SHAPED = {"ones": 0, "zeros": 0, "arange": 0, "reshape": 1}
-"""Which argument is the shape of what comes."""
-
 Factors = tuple[list[ast.expr], list[ast.expr]]
 
 
@@ -367,39 +364,37 @@ def parse_formula(text: str) -> ast.expr:
     return found
 
 
-def rank(tree: ast.expr, axes: Mapping[str, int]) -> int:
+def rank(tree: ast.AST, axes: Mapping[str, int]) -> int:
     """The number of axes of what a tree stands for; a name that `axes` lacks is a number."""
+
+    def widest(parts: Iterable[ast.AST]) -> int:
+        return max((rank(part, axes) for part in parts), default=0)
+
     match tree:
         case ast.Name(name):
             return axes.get(name, 0)
-        case ast.Attribute(inner, "T") | ast.UnaryOp(_, inner):
-            return rank(inner, axes)
-        case ast.Subscript(inner, places) if not is_size(tree):
+        case ast.Attribute(_, "size" | "shape" as name):
+            return int(name == "shape")
+        case ast.Subscript(inner, places):
             parts = places.elts if isinstance(places, ast.Tuple) else [places]
             new = [p for p in parts if isinstance(p, ast.Constant) and p.value is None]
             picks = [p for p in parts if p not in new and not isinstance(p, ast.Slice)]
-            widest = max((rank(p, axes) for p in picks), default=0)
-            return rank(inner, axes) + len(new) - len(picks) + widest
+            return rank(inner, axes) + len(new) - len(picks) + widest(picks)
         case ast.List(parts):
-            return 1 + max((rank(part, axes) for part in parts), default=0)
-        case ast.BinOp(left, op, right):
-            a, b = rank(left, axes), rank(right, axes)
-            return a + b - 2 if isinstance(op, ast.MatMult) else max(a, b)
-        case ast.Compare(left, _, [right]):
-            return max(rank(left, axes), rank(right, axes))
+            return 1 + widest(parts)
+        case ast.BinOp(left, ast.MatMult(), right):
+            return rank(left, axes) + rank(right, axes) - 2
         case ast.Call(ast.Name(name), args, words):
-            return _rank_of_call(name, args, words, axes)
-    return 0
+            return _rank_of_call(name, args, [word.arg for word in words], widest(args))
+        case ast.Call():
+            return 0
+    return widest(ast.iter_child_nodes(tree))
 
 
-def _rank_of_call(
-    name: str, args: list[ast.expr], words: list[ast.keyword], axes: Mapping[str, int]
-) -> int:
-    widest = max((rank(arg, axes) for arg in args), default=0)
-    if name in SHAPED:
-        shape = args[SHAPED[name]]
-        return len(shape.elts) if isinstance(shape, ast.Tuple) else 1
+def _rank_of_call(name: str, args: list[ast.expr], words: list[str | None], widest: int) -> int:
     match name, args:
+        case ("ones" | "zeros" | "arange", [shape, *_]) | ("reshape", [_, shape]):
+            return len(shape.elts) if isinstance(shape, ast.Tuple) else 1
         case "outer" | "eye" | "inv", _:
             return 2
         case "einsum", [ast.Constant(str(subscripts)), *_]:
@@ -409,8 +404,7 @@ def _rank_of_call(
         case "concatenate", _:
             return widest - 1
     if name in REDUCES:
-        said = [word.arg for word in words]
-        return widest - ("keepdims" not in said) if "axis" in said else 0
+        return widest - ("keepdims" not in words) if "axis" in words else 0
     return widest
 
 

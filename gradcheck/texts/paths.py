@@ -137,38 +137,22 @@ def find_domain(nodes: Iterable[Symbolic]) -> Iterator[Relation]:
             yield inner, "!=" if poles else ">" if above else "<"
 
 
-ODD = ("sinh", "tanh", "asinh", "atan", "erf")  # of the sign of their argument
+ALIKE = {sympy.erf: sympy.tanh, sympy.erfc: sympy.exp, sympy.sech: sympy.exp}  # in their signs
+SIGNS = {"+": "positive", "-": "negative", "0+": "nonnegative", "0-": "nonpositive"}
 
 
 def find_sign(expr: sympy.Expr) -> str:
     """Say "+", "0+" (not negative), "0-" or "-" where every real number inside gives that, else "".
 
-    From the outermost operations alone, in one walk: SymPy asks of real and imaginary parts, and
-    of `tanh` inside of powers takes minutes.
+    What SymPy does not know to be real, a logarithm, is here.
     """
     if expr.is_number:
         value = compile_closed((), expr)()
         return "+" if value > 0 else "-" if value < 0 else "0+" * (expr == 0)
-    if expr.is_Add or expr.is_Mul:
-        signs = [find_sign(part) for part in expr.args]
-        if "" in signs:
-            return ""
-        if expr.is_Mul:
-            zero = "0" * any(sign[0] == "0" for sign in signs)
-            return zero + "+-"[sum(sign[-1] == "-" for sign in signs) % 2]
-        if len({sign[-1] for sign in signs}) > 1:
-            return ""
-        return min(signs, key=len)
-    if expr.is_Pow:
-        base = find_sign(expr.base)
-        if expr.exp.is_Integer and expr.exp % 2 == 0:
-            return "+" if base in ("+", "-") else "0+" if expr.exp > 0 else ""
-        return base if base == "+" or (base == "0+" and expr.exp.is_positive) else ""
-    name = str(expr.func)
-    if name in ("exp", "cosh", "sech", "erfc", "Abs"):
-        known = name != "Abs" or find_sign(expr.args[0]) in ("+", "-")
-        return "+" if known else "0+"
-    return find_sign(expr.args[0]) if name in ODD else ""
+    for function, other in ALIKE.items():
+        expr = expr.replace(function, other)
+    expr = expr.replace(lambda e: e.is_real is None, lambda e: sympy.Dummy(real=True))
+    return next((sign for sign, word in SIGNS.items() if getattr(expr, f"is_{word}")), "")
 
 
 def list_endless(nodes: Iterable[Symbolic]) -> Iterator[str]:

@@ -331,8 +331,6 @@ BACK: Mapping[str, Callable[..., Form]] = {
 def pull_form(at: PullSite, node: Node, operands: tuple[Form, ...]) -> Form:
     """The cotangent of operand i as a formula, before it is fitted."""
     name = node.op.name
-    if at.g.expr == 0:
-        return number(0, operands[at.i].shape)
     if name in LINEAR:
         return _pull_linear(at, node, operands)
     if name in BACK:
