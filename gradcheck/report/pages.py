@@ -21,7 +21,7 @@ from gradcheck.problem.draw import fill, write_readable, write_title
 from gradcheck.problem.record import Part
 from gradcheck.report.figures import as_mathml, render_formula, render_inline, render_prose
 from gradcheck.report.judgements import VERDICTS, Line, format_mistake, format_witness, is_unnamed
-from gradcheck.texts.notation import write_latex
+from gradcheck.texts.notation import parse_formula, write_latex
 
 if TYPE_CHECKING:
     from gradcheck.report.steps import Solution
@@ -256,29 +256,20 @@ def substitute_numbers(problem: Problem) -> str:
         tree = parse_python(problem.program.source.strip(), "eval")
     except SyntaxError:
         return ""
-    numbers = {n: v for n, v in problem.variant.items() if np.ndim(v) == 0}
+    numbers = {n: repr(v) for n, v in problem.variant.items() if np.ndim(v) == 0}
     return ast.unparse(_Numbers(numbers).visit(tree))
 
 
 class _Numbers(ast.NodeTransformer):
-    """Names become numbers, and `+ -2` becomes `- 2`."""
+    """Names become numbers."""
 
-    def __init__(self, values: dict[str, Any]) -> None:
+    def __init__(self, values: dict[str, str]) -> None:
         self.values = values
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """A name with a value becomes it."""
-        return ast.Constant(self.values[node.id]) if node.id in self.values else node
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        """A sum with a negative number becomes a difference."""
-        self.generic_visit(node)
-        match node:
-            case ast.BinOp(left, ast.Add(), ast.Constant(int() | float() as low)) if low < 0:
-                return ast.BinOp(left, ast.Sub(), ast.Constant(-low))
-            case ast.BinOp(left, ast.Sub(), ast.Constant(int() | float() as low)) if low < 0:
-                return ast.BinOp(left, ast.Add(), ast.Constant(-low))
-        return node
+        """A name with a value becomes it; a minus is a sign before it, as if it were typed."""
+        text = self.values.get(node.id)
+        return node if text is None else parse_formula(text)
 
 
 def _escape_markdown(text: str) -> str:

@@ -314,8 +314,10 @@ def _sum_product(term: Value, sizes: dict[Letter, Value]) -> Value:
 
 def open_sum(total: "Total") -> Value:
     """The sums of its terms."""
-    terms = sympy.Add.make_args(expand_terms(total.args[1]))
-    return sympy.Add(*(_sum_product(term, total.bound) for term in terms))
+    again = {name: draw_letter() for name in total.bound}
+    bound = {again[name]: n for name, n in total.bound.items()}
+    terms = sympy.Add.make_args(expand_terms(total.args[1].xreplace(again)))
+    return sympy.Add(*(_sum_product(term, bound) for term in terms))
 
 
 def _contract(factors: list[Value], bound: dict[Letter, Value]) -> list[Value] | None:
