@@ -32,7 +32,7 @@ def render_steps(steps: Steps) -> RenderableType:
     if not steps.of_arrays:
         return _show_numbers(steps)
     shown = _show_arrays(steps)
-    return Group(shown, ChainRule(steps)) if steps.backward else shown
+    return Group(shown, ChainRule(steps)) if any(s.text for s in steps.backward) else shown
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ class ChainRule:
         notation = Notation(self.steps.axes, self.steps.sizes, end) if signs else None
         yield Text(DOWN.format("chain rule"), style="dim")
         for step in self.steps.backward:
-            yield from self._step(step, notation, options.max_width)
+            if step.text:
+                yield from self._step(step, notation, options.max_width)
         if notation is not None and notation.sizes:
             yield Text.assemble("  ", write_legend(notation))
 
@@ -94,10 +95,10 @@ def _show_arrays(steps: Steps) -> Text:
     for step in steps.forward:
         text.append(f"\n  {step.name} = {step.text}", style="not dim")
         text.append(f"  {_format_array(step)}  {step.node}", style="dim")
-    if steps.cotangents and not steps.backward:
+    if steps.backward and not any(step.text for step in steps.backward):
         text.append(f"\n{DOWN.format('cotangents')}\n", style="dim")
-        for step in steps.cotangents:
-            text.append(f"  {step.name}", style="not dim")
+        for step in steps.backward:
+            text.append(f"  d{steps.end}/d{step.name}", style="not dim")
             text.append(f"  {_format_array(step)}  through {step.node}\n", style="dim")
     return text
 

@@ -40,7 +40,7 @@ class Gradients:
     ) -> Iterator[RenderableType]:
         """A line or two a tensor, and its entries where there is room for all of them."""
         signs = is_in_signs(console)
-        notation = Notation(self.forms.axes, self.forms.sizes) if signs else None
+        notation = Notation({}, self.forms.sizes) if signs else None
         width = options.max_width
         parts = [self.verdict.parts[name] for name in self.shapes]
         blocks = {

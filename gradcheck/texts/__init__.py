@@ -16,13 +16,12 @@ class PathForm:
 class Formulas:
     """Closed forms as they are shown; each of them, typed as an answer, is right.
 
-    `texts` are NumPy's, `signs` for a terminal, `latex`; `axes` counts the axes of every name,
-    `sizes` are those for which `n` is written; `paths` has the derivatives by single numbers.
+    `texts` are NumPy's, `signs` for a terminal, `latex`; `sizes` are those for which `n` is
+    written; `paths` has the derivatives by single numbers.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
     signs: Mapping[str, str] = field(default_factory=dict)
     latex: Mapping[str, str] = field(default_factory=dict)
-    axes: Mapping[str, int] = field(default_factory=dict)
     sizes: Mapping[str, str] = field(default_factory=dict)
     paths: Mapping[str, PathForm] = field(default_factory=dict)

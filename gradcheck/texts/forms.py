@@ -305,8 +305,6 @@ def read_number(tree: ast.expr) -> Form:
             return -read_number(inner)
         case ast.Constant(int() | float() as plain):
             return number(_read_fraction(plain))
-        case ast.Name("nan" | "inf"):
-            return Form(None)
         case ast.Name("e"):
             return Form(sympy.E)  # so that log(e) is one
     return quote_text(ast.unparse(tree), ())
@@ -360,7 +358,7 @@ def write_formulas(problem: Problem, point: Point, judged: Mapping[str, Estimate
                     kept[part] = written
         return kept
 
-    return Formulas(texts, keep(Notation(axes, sizes)), keep(Tex(axes)), axes, sizes)
+    return Formulas(texts, keep(Notation(axes, sizes)), keep(Tex(axes)), sizes)
 
 
 def name_sizes(texts: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, str]:

@@ -35,14 +35,13 @@ class ChainStep:
 class Steps:
     """The values from the inputs up, then the derivatives from the value down.
 
-    Of arrays, `backward` has the cotangents of values with a name, each as a formula of those
-    before it, where all of them have one; `cotangents` those of every node. `end` is what is
-    differentiated, `axes` counts those of the names, `sizes` are what `n` stands for.
+    Of arrays, `backward` has the cotangent of every node; those of values with a name are formulas
+    of those before, where all of them have one. `end` is what is differentiated, `axes` counts
+    those of the names, `sizes` are what `n` stands for.
     """
 
     forward: tuple[ChainStep, ...] = ()
     backward: tuple[ChainStep, ...] = ()
-    cotangents: tuple[ChainStep, ...] = ()
     of_arrays: bool = False
     left_out: int = 0
     end: str = "value"
@@ -70,7 +69,7 @@ def derive(problem: Problem, point: Point) -> Steps:
     scalar = scalar and all(np.shape(g.value) == () for g in run.tape.given.values())
     with np.errstate(all="ignore"):
         found = (_write_numbers if scalar else _write_arrays)(run, _name_steps(run))
-    return replace(found, backward=(), cotangents=()) if whole else found
+    return replace(found, backward=()) if whole else found
 
 
 def _name_steps(run: RecordedRun) -> dict[Step, str]:
@@ -155,33 +154,27 @@ def _write_arrays(run: RecordedRun, names: dict[Step, str]) -> Steps:
         source = run.problem.program.source[slice(*n.span)] if n.span else n.op.name
         node = n.name() if n in varying else ""
         forward.append(ChainStep(names[n], " ".join(source.split()), tape.given[n].value, node))
-    cotangents = {
-        names[step]: ChainStep(
-            f"d{names[tape.root]}/d{names[step]}",
-            "",
-            g,
-            " + ".join(user.name() for user, _ in reversed(_find_users(nodes, step))),
-        )
-        for step, g in landed.items()
-    }
-    backward = _write_chain(run, cotangents)
+    texts = _write_chain(run, {names[step]: g for step, g in landed.items()})
+    backward = []
+    for step, g in landed.items():
+        through = " + ".join(user.name() for user, _ in reversed(_find_users(nodes, step)))
+        backward.append(ChainStep(names[step], texts.get(names[step], ""), g, through))
     known = {n: np.shape(v) for n, v in tape.case.inputs.items()}
-    known |= {s.name: s.value.shape for s in (*forward, *backward)}
+    known |= {step.name: step.value.shape for step in forward}
     axes = {before + n: len(shape) for before in ("", PREFIX) for n, shape in known.items()}
-    sizes = name_sizes([step.text for step in backward], known)
-    every = tuple(cotangents.values())
-    return Steps(tuple(forward), backward, every, True, 0, names[tape.root], axes, sizes)
+    sizes = name_sizes(texts.values(), known)
+    return Steps(tuple(forward), tuple(backward), True, 0, names[tape.root], axes, sizes)
 
 
-def _write_chain(run: RecordedRun, arrived: Mapping[str, ChainStep]) -> tuple[ChainStep, ...]:
-    """The cotangents of named values as formulas; nothing where one of them has none."""
+def _write_chain(run: RecordedRun, arrived: Mapping[str, Array]) -> dict[str, str]:
+    """The cotangents of named values as formulas; none where one of them has none."""
     try:
         writing = Writing(run)
         found = writing.gradients(by_name=True)
-        values = {**run.values, **{PREFIX + n: s.value for n, s in arrived.items()}}
+        values = {**run.values, **{PREFIX + n: g for n, g in arrived.items()}}
         due = [n for n in arrived if n in writing.named.values() or n in run.problem.wrt]
-        lines = [ChainStep(n, writing.text(n, found[n]), arrived[n].value) for n in due]
+        texts = {n: writing.text(n, found[n]) for n in due}
     except FAULTS:
-        return ()
-    right = all(gives(s.text, values, estimate(s.value)) for s in lines)
-    return tuple(lines) if right else ()
+        return {}
+    right = all(gives(text, values, estimate(arrived[n])) for n, text in texts.items())
+    return texts if right else {}
