@@ -92,8 +92,6 @@ class ArrayEntry(sympy.Expr):  # type: ignore[misc]
             places = tuple(sorted(places, key=lambda p: (isinstance(p, Letter), str(p))))
         if array.is_unit and (places[0] == places[1] or places[1].is_Integer):
             return ONE if places[0] == places[1] else ZERO
-        if array.name[0] == "[" and not all(isinstance(place, Letter) for place in places):
-            raise NoText("a pick of a pick")
         return super().__new__(cls, array, *places)
 
 
