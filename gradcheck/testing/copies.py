@@ -198,24 +198,23 @@ class Copies:
         return [f for f in every if isinstance(f, FunctionType) and f.__code__ is code]
 
     @contextmanager
-    def moving_constants(self, names: Container[str], kept: type | None = None) -> Iterator[bool]:
-        """Every float that the copies find by one of some names is another; if there is one.
+    def moving_constants(self, names: Container[str], kind: type) -> Iterator[bool]:
+        """Every number of a kind that copies find by one of some names is another, if there is one.
 
-        Those of their modules, or what objects have `kept`, of a type: whole numbers are one more.
+        In their modules, or in objects; whole numbers are one more.
         """
-        held: dict[tuple[int, str], tuple[dict[str, Value], float]] = {}
+        held: dict[tuple[int, str], tuple[dict[str, Value], Value]] = {}
         for was, made in self._made.values():
             own: Value = {}
-            if kept and made is not was and _has_attributes(made):
+            if made is not was and _has_attributes(made):
                 own = vars(made)
-            elif not kept and isinstance(made, FunctionType):
-                own = {} if made.__globals__ is was.__globals__ else made.__globals__
-            for name in own.keys() if kept else list_used(made.__code__) if own else ():
-                if name in names and type(own.get(name)) is (kept or float):
-                    held[id(own), name] = own, own[name]
+            elif isinstance(made, FunctionType) and made.__globals__ is not was.__globals__:
+                own = made.__globals__
+            mine = ((name, v) for name, v in own.items() if type(v) is kind and name in names)
+            held |= {(id(own), name): (own, v) for name, v in mine}
         for (_, name), (own, value) in held.items():
             moved = value * (1 + MOVED * (1 + crc32(name.encode()) % 8))
-            own[name] = value + 1 if kept is int else moved
+            own[name] = value + 1 if kind is int else moved
         try:
             yield bool(held)
         finally:

@@ -35,7 +35,6 @@ from gradcheck.testing.judging import (
     judge,
 )
 from gradcheck.testing.program import NONE, UserProgram, is_float
-from gradcheck.testing.repair import RepairSearch
 from gradcheck.testing.result import Result
 from gradcheck.values import Params, Routine, Value
 from gradcheck.verdict.consult import Verdict, consult_few, consult_more
@@ -178,6 +177,8 @@ class Check:
         if all(part.nearly for part in off):  # whatever moves its rounding would seem to mend it
             self.notes[NEARLY] = None
         elif generic and self.program.backward is not None:
+            from gradcheck.testing.repair import RepairSearch  # noqa: PLC0415 - as above
+
             search = RepairSearch(self.program, every, self.rtol, budget)
             repair = budget.run(search.run, SHARE * budget.left)
         found = {} if name else budget.run(lambda: _diagnose(every, judged)) or {}

@@ -444,10 +444,10 @@ class UserProgram:
         return replace(self, **own, weights=weights, copies=copies, first=None)
 
     @contextmanager
-    def moving_constants(self, names: Container[str], kept: type | None) -> Iterator[bool]:
+    def moving_constants(self, names: Container[str], kind: type) -> Iterator[bool]:
         """Constants of a copy are others, and are so when its state is put back."""
         was = self.kept
-        with self.copies.moving_constants(names, kept) as some:
+        with self.copies.moving_constants(names, kind) as some:
             self.kept = Kept(self.forward, self.backward)
             try:
                 yield some

@@ -13,33 +13,24 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, product
+from itertools import chain, product, repeat
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradcheck.diagnosis.edits import NOBODY, Edit, SourceWords, list_stages
+from gradcheck.diagnosis.patterns import fill
 from gradcheck.language.program import parse_python
 from gradcheck.opinions.limits import EPSILON, MENDED
 from gradcheck.opinions.tape import record
 from gradcheck.testing.budget import TimeBudget
 from gradcheck.testing.call import Call, draw_signed, find_file, grow, nudge, read_text
-from gradcheck.testing.copies import (
-    LONGEST,
-    Copies,
-    find_root,
-    is_theirs,
-    list_called,
-    list_used,
-)
+from gradcheck.testing.copies import LONGEST, Copies, find_root, is_theirs, list_called, list_used
 from gradcheck.testing.judging import Question, compare, is_known
 from gradcheck.testing.program import UserProgram, list_names
 from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import consult_few
-
-if TYPE_CHECKING:
-    from gradcheck.diagnosis.edits import Edit, SourceWords
 
 ONE, LEAST = 1 / 12, 0.1  # of the time for explaining for one edit, and seconds
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
@@ -73,7 +64,7 @@ class SourceRepair:
 
 
 class Source:
-    """A function and its definition, which stands in a tree of its own and is edited there."""
+    """A function and its definition, which stands in a tree of its own: copies are edited."""
 
     def __init__(self, function: FunctionType, built: Definition) -> None:
         """Put the definition into a function of the variables of its closure, all of them used."""
@@ -86,27 +77,9 @@ class Source:
         self.whole = parse_python(f"def around({free}): pass")
         self.whole.body[0].body = [ast.copy_location(inner, built)]
         ast.fix_missing_locations(self.whole)
-        self.places: dict[int, tuple[Value, Value]] = {}  # of every node: what holds it, and where
-        for node in ast.walk(self.whole):
-            for name, part in ast.iter_fields(node):
-                each = list(enumerate(part)) if isinstance(part, list) else [(name, part)]
-                holder = part if isinstance(part, list) else vars(node)
-                self.places |= {id(held): (holder, key) for key, held in each}
 
     @contextmanager
-    def _make(self, edit: "Edit") -> Iterator[None]:
-        """The tree with one edit made; what is taken away does nothing."""
-        new = edit.new or ast.Pass()
-        new = new if hasattr(new, "lineno") else ast.copy_location(new, edit.old)
-        holder, key = self.places[id(edit.old)]
-        holder[key] = ast.fix_missing_locations(new)
-        try:
-            yield
-        finally:
-            holder[key] = edit.old
-
-    @contextmanager
-    def running(self, edit: "Edit") -> Iterator[bool]:
+    def running(self, edit: Edit) -> Iterator[bool]:
         """The function with one edit made, where it compiles and was not tried before."""
         function, was, code = self.function, self.function.__code__, self._compile(edit)
         told = code and (code.co_code, code.co_consts, code.co_names, code.co_varnames)
@@ -120,24 +93,24 @@ class Source:
         finally:
             function.__code__ = was
 
-    def _compile(self, edit: "Edit") -> CodeType | None:
-        was = self.function.__code__
+    def _compile(self, edit: Edit) -> CodeType | None:
+        was, new = self.function.__code__, edit.new
+        if new is not None and not hasattr(new, "lineno"):
+            new = ast.copy_location(new, edit.old)
+        whole = ast.fix_missing_locations(fill(self.whole, {}, {id(edit.old): new}))
         try:
-            with self._make(edit):
-                made: CodeType = compile(self.whole, was.co_filename, "exec")
+            made: CodeType = compile(whole, was.co_filename, "exec")
         except (SyntaxError, ValueError, TypeError, RecursionError):
             return None
         outer = next(c for c in made.co_consts if isinstance(c, CodeType))
         codes = (c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name == was.co_name)
         return next((c for c in codes if c.co_freevars == was.co_freevars), None)
 
-    def mend(self, edit: "Edit") -> SourceRepair:
+    def mend(self, edit: Edit) -> SourceRepair:
         """The statement's line as it stands in the file, and with the edit.
 
         What is done to a long value that has a name is written by the name, as a line below.
         """
-        from gradcheck.diagnosis.patterns import fill  # noqa: PLC0415 - where something is wrong
-
         around = (s for s in walk(self.whole, ast.stmt) if edit.old in ast.walk(s))
         statement: Value = [*around][-1]  # the innermost
         line, file = getattr(edit.old, "lineno", 0), find_file(self.function)
@@ -156,8 +129,7 @@ class Source:
         if below is not None:
             line, (old, _) = below.end_lineno or line, _cut(self._write(below))
         else:
-            with self._make(edit):
-                new = self._write(more if statement is edit.old else statement) if more else ""
+            new = self._write(fill(statement, {}, {id(edit.old): more})) if more else ""
             old, new = _cut(old, new)
         return SourceRepair(edit.name, file, line, old, new, below is not None)
 
@@ -238,6 +210,7 @@ class RepairSearch:
     constants: Set[str] = frozenset()  # names of the files that forward reads, and backward
     shared: bool = False  # whether forward runs what is edited
     alone: Set[str] = frozenset()  # names that backward alone reads
+    each: float = LEAST  # seconds for one edit, which may loop for ever
 
     def run(self) -> SourceRepair | None:
         """The first edit that makes everything right: other code in a copy of a function.
@@ -245,49 +218,41 @@ class RepairSearch:
         What forward computes, if it is one expression of the same names, may be what is missing;
         the first of functions that pull back has a cotangent first.
         """
-        from gradcheck.diagnosis.edits import list_stages  # noqa: PLC0415 - where something is wrong
-
         try:
             functions = self._functions()
         except Exception:  # noqa: BLE001 - a user's objects may refuse to be copied
             return None
         if self._holds(self.every):  # what is right but for rounding, no text can mend
             return None
-        each = max(ONE * self.budget.left, LEAST)  # for one edit, which may loop for ever
-        sources: list[Source] = []
-        found = []
-        for function in functions:
-            built = self._definition(function)
+        self.each = max(ONE * self.budget.left, LEAST)
+        found: list[list[Iterator[tuple[Source, Edit]]]] = []
+        for function, built in ((f, self._definition(f)) for f in functions):
             if built is not None:
                 source = Source(function, built)
-                words = self._read_words(source, first=not sources)
+                words = self._read_words(source, first=not found)
                 known = self._find_known(source)
                 others = {id(n) for n in ast.walk(built)} - known
-                stages = (list_stages(built, words, nodes) for nodes in (others, known))
-                sources.append(source)
-                found.append(chain(*stages))
+                stages = chain(*(list_stages(built, words, nodes) for nodes in (others, known)))
+                found.append([zip(repeat(source), edits, strict=False) for edits in stages])
         # looked through everywhere before anything is put beside what stands there
-        for stage in zip(*found, strict=True):
-            every = ((s, edit) for s, edits in zip(sources, stage, strict=True) for edit in edits)
-            right = ((s, edit) for s, edit in every if self._is_right_with(edit, s, each))
-            for source, edit in right:
-                return None if self._has_rival(edit, every, each) else source.mend(edit)
+        for every in map(chain.from_iterable, zip(*found, strict=True)):
+            for source, edit in every:
+                if self._is_right_with(source, edit):
+                    return None if self._has_rival(edit, every) else source.mend(edit)
         return None
 
-    def _has_rival(
-        self, chosen: "Edit", others: Iterator[tuple[Source, "Edit"]], seconds: float
-    ) -> bool:
+    def _has_rival(self, chosen: Edit, others: Iterator[tuple[Source, Edit]]) -> bool:
         """Whether another mistake in another line, undone as cheaply, would be as good a guess.
 
         What is added may be added in many lines, and comes to the same.
         """
-        until, line = self.budget.left - seconds, getattr(chosen.old, "lineno", 0)
+        until, line = self.budget.left - self.each, getattr(chosen.old, "lineno", 0)
         for source, edit in () if chosen.grows else others:
             if self.budget.left < until:
                 break
             alike = edit.cost == chosen.cost and edit.name != chosen.name
             rival = alike and getattr(edit.old, "lineno", 0) != line
-            if rival and self._is_right_with(edit, source, seconds):
+            if rival and self._is_right_with(source, edit):
                 return True
         return False
 
@@ -314,18 +279,18 @@ class RepairSearch:
             tape = None
         return [np.asarray(each.value) for each in tape.given.values()] if tape else []
 
-    def _is_right_with(self, edit: "Edit", source: Source, seconds: float) -> bool:
+    def _is_right_with(self, source: Source, edit: Edit) -> bool:
         """Whether it holds here, and elsewhere, which is asked once and takes what it takes."""
         with source.running(edit) as runs:
-            here = runs and self.budget.run(lambda: self._holds(self.every), seconds)
+            here = runs and self.budget.run(lambda: self._holds(self.every), self.each)
             return bool(here and self.budget.run(self._holds_elsewhere))
 
     def _holds_elsewhere(self) -> bool:
         """At a second point, at further shapes, and where the constants of the file are others."""
         if not (self.elsewhere and self._holds(self.elsewhere)):
             return False
-        for kept, asked in self.otherwise.items():
-            with self.trial.moving_constants(self.constants, kept):
+        for kind, asked in self.otherwise.items():
+            with self.trial.moving_constants(self.constants, kind):
                 if not self._holds(asked):
                     return False
         return True
@@ -372,21 +337,20 @@ class RepairSearch:
         return [found for there in every for found in self._ask(there, rng)]
 
     @cached_property
-    def otherwise(self) -> dict[type | None, list[Question]]:
-        """The claim where constants that forward reads too are others, of files and of objects.
+    def otherwise(self) -> dict[type, list[Question]]:
+        """The claim where constants of files and objects that forward reads too are others.
 
         `(1 - p) ** (GAMMA - 1)` is no `(p - 1) ** (GAMMA - 1)`, though at 2 all but the sign is. So
-        is what objects keep, unless backward alone reads some of it, which may be made of the rest.
+        it is not asked where backward alone reads some, which may be made of the rest.
         """
-        found: dict[type | None, list[Question]] = {}
-        for kept in (None, float, int):
+        with self.trial.moving_constants(self.alone, float) as made:
+            kinds = () if made else (float, int)
+        found: dict[type, list[Question]] = {}
+        for kind in kinds:
             program = self.program.copy(Copies())
             call = replace(self.every[0].call, program=program, beside=True)
-            with program.moving_constants(self.alone, float) as made:
-                unsure = kept and made
-            with program.moving_constants(self.constants, kept) as some:
-                asked = self._ask(call, np.random.default_rng(3)) if some and not unsure else ()
-                found[kept] = list(asked)
+            with program.moving_constants(self.constants, kind) as some:
+                found[kind] = list(self._ask(call, np.random.default_rng(3))) if some else []
         return found
 
     def _ask(self, there: Call, rng: np.random.Generator) -> Iterator[Question]:
@@ -426,14 +390,12 @@ class RepairSearch:
 
     # -- what the file says
 
-    def _read_words(self, source: Source, *, first: bool) -> "SourceWords":
+    def _read_words(self, source: Source, *, first: bool) -> SourceWords:
         """The names of a backward pass, its short calls, and parts of the value for the first one.
 
         What pulls has a cotangent first; its cache may have names. Those that hold floats are
         likelier than numbers that count; what an object keeps beside numbers is no factor.
         """
-        from gradcheck.diagnosis.edits import NOBODY, SourceWords  # noqa: PLC0415
-
         program, call, cache = self.program, self.every[0].call, None
         code, built, tree = source.function.__code__, source.built, self._tree(source.function)
         value = self._definition(program.forward) if first and not program.second else None

@@ -19,12 +19,12 @@ from gradcheck.report.figures import format_bar, format_index, nest_text, plain
 from gradcheck.testing.call import RANDOM
 from gradcheck.testing.foreign import PLAIN
 from gradcheck.testing.judging import SOUND, Judged, find_level
-from gradcheck.testing.repair import SourceRepair
 from gradcheck.values import Params, Value
 from gradcheck.verdict.consult import Verdict
 
 if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
     from gradcheck.diagnosis import Diagnosis, Hypothesis
+    from gradcheck.testing.repair import SourceRepair
 
 UNREADABLE = re.compile(r".{101}|\d{12}")  # a closed form too long, or of numbers that were drawn
 FEW = 6  # entries of a gradient that are shown
@@ -100,7 +100,7 @@ class Result:
     case: Case
     diagnoses: Mapping[str, "Diagnosis"] = field(default_factory=dict)
     source: str = ""  # in which a diagnosis points
-    repair: SourceRepair | None = None
+    repair: "SourceRepair | None" = None
     name: str = ""  # of the mistake, where the numbers alone say it
 
     def __bool__(self) -> bool:
