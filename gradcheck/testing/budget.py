@@ -1,7 +1,6 @@
 """Seconds that may be spent on something: what takes longer ends where it is, in this thread."""
 
 import ctypes
-import gc
 import threading
 import time
 from collections.abc import Callable
@@ -10,11 +9,11 @@ from functools import partial
 from math import inf
 from typing import TypeVar
 
-from gradcheck.values import Value
-
 T = TypeVar("T")
 LEAST, OFTEN = 0.01, 0.05  # seconds: too few to begin, and between two looks at the clock
-AGAIN = 0.5  # seconds after which what did not end is told again: a finalizer may have taken it
+AGAIN = 0.5
+"""Seconds after which what did not end is told again: a finalizer, or a callback of the garbage
+collector, may have taken it."""
 
 
 class OutOfTime(BaseException):
@@ -34,7 +33,6 @@ class TimeBudget:
         self.over = False
         self._ends: list[float] = []  # of the runs that are going on, one inside another
         self._lock = threading.Lock()
-        self._collecting = False
 
     @property
     def left(self) -> float:
@@ -54,38 +52,21 @@ class TimeBudget:
             found = work()
             with self._lock:
                 del self._ends[depth:]
+            return found
         except OutOfTime:
             self.over = self.over or self.left <= 0 or not depth
             if self.over and depth:
                 raise
             return None
-        else:
-            return found
         finally:
             del self._ends[depth:]
 
     def _watch(self) -> None:
-        """End the innermost run whenever its time is over, until none is going on.
-
-        Not while garbage is collected: what is raised in a callback of the collector is lost.
-        """
-
-        def note(mine: str, phase: str, _: Value) -> None:
-            if phase == mine:
-                self._collecting = phase == "start"
-
-        first, last = partial(note, "start"), partial(note, "stop")
-        gc.callbacks.insert(0, first)
-        gc.callbacks.append(last)
-        try:
-            while self._ends:
-                with self._lock, suppress(OSError):  # the thread has ended, and its clock with it
-                    if self._ends and self._now() >= self._ends[-1] and not self._collecting:
-                        self._ends[-1] = self._now() + AGAIN
-                        raised = ctypes.py_object(OutOfTime)
-                        ident = ctypes.c_ulong(self._ident)
-                        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, raised)
-                time.sleep(OFTEN)
-        finally:
-            gc.callbacks.remove(first)
-            gc.callbacks.remove(last)
+        """End the innermost run whenever its time is over, until none is going on."""
+        raised, ident = ctypes.py_object(OutOfTime), ctypes.c_ulong(self._ident)
+        while self._ends:
+            with self._lock, suppress(OSError):  # the thread has ended, and its clock with it
+                if self._ends and self._now() >= self._ends[-1]:
+                    self._ends[-1] = self._now() + AGAIN
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, raised)
+            time.sleep(OFTEN)
