@@ -70,16 +70,12 @@ class Call:
         args = self.fresh()
         return copy.copy(self.program.value(args)), args  # it may give the same memory each time
 
-    @property
-    def value(self) -> Value:
-        return self._ran[0]
-
     def shape(self) -> tuple[int, ...]:
         """The shape of the value; TypeError where it is no real number or array."""
-        return np.shape(read_numeric(self.value, "the function's value"))
+        return np.shape(read_numeric(self._ran[0], "the function's value"))
 
     def plain(self) -> Array:
-        return np.asarray(_as_numbers("float", self.value))
+        return np.asarray(_as_numbers("float", self._ran[0]))
 
     def in_floats(self) -> Array | None:
         """The value where what is differentiated are doubles, as the opinions on floats take it."""
@@ -109,8 +105,8 @@ class Call:
             each.flags.writeable = False
         return Case(self.on, inputs, self.wrt, cotangent, seed, where, rows=rows)
 
-    def expected_shapes(self, value: tuple[int, ...] = ()) -> dict[str, tuple[int, ...]]:
-        """Of the gradients by their names; of the slopes of a value's entries by its shape."""
+    def due_shapes(self) -> dict[str, tuple[int, ...]]:
+        value = self.shape() if self.rows else ()
         return {name: value + np.shape(self.args[name]) for name in self.wrt}
 
     def on(self, kind: str, inputs: Params) -> Value:
@@ -210,14 +206,12 @@ def _find_labels(
             raise TypeError(f"wrt= counts arguments from 0 to {count - 1}; {i!r} came")
     if not chosen and count == len(program.args):
         raise TypeError("wrt= is empty: name the arguments that are differentiated")
-    found = []
-    for top in dict.fromkeys([*(i % count for i in chosen), *range(count, len(program.args))]):
-        for name in (name for name, path in program.paths.items() if path[0] == top):
-            if not program.is_inside(name):
-                read_numeric(args[name], f"argument {top}, which wrt= names,")
-            if name in floats or not program.is_inside(name):
-                found.append(name)
-    return tuple(found)
+    tops = dict.fromkeys([*(i % count for i in chosen), *range(count, len(program.args))])
+    for name, path in program.paths.items():
+        if path[0] in tops and not program.is_inside(name):
+            read_numeric(args[name], f"argument {path[0]}, which wrt= names,")
+    found = ((name, path) for top in tops for name, path in program.paths.items() if path[0] == top)
+    return tuple(name for name, path in found if name in floats or len(path) == 1)
 
 
 # -- numbers -------------------------------------------------------------------------------------

@@ -93,7 +93,8 @@ class Check:
             point, _, gradients = _place(came, point)
             shape, given = point.shape(), {n: np.shape(g) for n, g in gradients.items()}
             small = sum(g.size for g in gradients.values() if g is not None) <= ENTRIES
-            each, due = point.expected_shapes(), point.expected_shapes(shape)
+            each = point.due_shapes()
+            due = {n: shape + s for n, s in each.items()}
             columns = all(prod(s) == max(s, default=1) for s in (shape, *each.values()))
             matrix = {n: (prod(shape), prod(s)) for n, s in each.items()}
             if columns and prod(shape) > 1 and each != given == matrix:

@@ -233,7 +233,7 @@ def compare(asked: Question, claims: Params, rtol: float, unit: float) -> list[J
     What is outside its interval at a kink may follow a branch beside.
     """
     call, verdict = asked.call, asked.verdict
-    due = call.expected_shapes(call.shape() if call.rows else ())
+    due = call.due_shapes()
     parts = [
         Judged(name, g, verdict.parts[name].gradient, _describe_shape(g, due[name]))
         for name, g in claims.items()

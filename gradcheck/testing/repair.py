@@ -370,8 +370,7 @@ class RepairSearch:
 
     def _is_shaped(self, call: Call, found: Params | None = None) -> bool:
         """Whether gradients have their arguments' shapes: not all, where a program writes one."""
-        given = self.every[0].gradients if found is None else found
-        due = call.expected_shapes(call.shape() if call.rows else ())
+        given, due = self.every[0].gradients if found is None else found, call.due_shapes()
         return {name: np.shape(given[name]) for name in due} == due
 
     def _holds(self, points: Sequence[Question]) -> bool:
