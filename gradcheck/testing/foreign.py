@@ -12,6 +12,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from types import ModuleType
 
 import numpy as np
@@ -52,7 +53,7 @@ class TensorLibrary:
     name: str
     change: Routine
     around: Callable[[], contextlib.AbstractContextManager[object]]
-    pull: Callable[[Value, Routine, Value, Value], Value]
+    pull: Callable[[Value, Routine, Sequence[Value], Sequence[Value], int], Sequence[Value]]
 
     def run(self, function: Routine, given: Sequence[Value], kwargs: Params) -> Value:
         with self.around():
@@ -92,8 +93,20 @@ def adapt(forward: Value, claim: Value, args: Sequence[Value], at: Sequence[Valu
     wrt = tuple(i for i, floats in enumerate(floating) if floats and i not in constant)
 
     def own(cotangent: Value, *given: Value, **kwargs: Value) -> Value:
+        """The gradients that the library gives, arranged as the arguments."""
+        mine = {path: library.change(leaf) for path, leaf in list_leaves(given).items()}
+        by = [path for path, v in mine.items() if _is_floating(v) and path[0] not in constant]
+
+        def run_leaves(*moved: Value) -> list[Value]:
+            every = mine | dict(zip(by, moved, strict=True))
+            return _leaves(run(*put(given, every), **kwargs))
+
+        start, seeds = [mine[path] for path in by], _leaves(cotangent)
         with library.around():
-            return library.pull(function, functools.partial(run, **kwargs), cotangent, given)
+            came = library.pull(function, run_leaves, start, seeds, len(mine))
+        slopes = zip(mine if len(came) == len(mine) else by, came, strict=True)
+        found = {path: np.zeros(np.shape(mine[path])) if g is None else g for path, g in slopes}
+        return put(given, {path: found[path] if path in by else None for path in mine})
 
     owner = getattr(function, "__self__", None)
     named = owner if isinstance(owner, type) else function
@@ -154,35 +167,28 @@ def _adapt_module(module: Value) -> tuple[Routine, tuple[dict[str, Value]]]:
     return run, ({name: _to_array(p) for name, p in inner.named_parameters()},)
 
 
-def _pull_torch(function: Value, run: Routine, cotangent: Value, given: Value) -> Value:
-    """The gradients that autograd gives, arranged as the arguments.
+def _pull_torch(
+    function: Value, run: Routine, given: Sequence[Value], cotangents: Sequence[Value], count: int
+) -> list[Value]:
+    """What autograd gives; of an `autograd.Function` what its backward does, for all arguments.
 
-    What the backward of an `autograd.Function` gives is taken as it comes: PyTorch sums in silence
-    what has too many entries.
+    PyTorch sums in silence what has too many entries.
     """
     torch: Value = sys.modules["torch"]
-    mine = {path: _to_torch(value) for path, value in list_leaves(given).items()}
-    tracked = {path: t.requires_grad_(True) for path, t in mine.items() if _is_floating(t)}
-    moved = {path: t.clone() if _is_tensor(t) else t for path, t in mine.items()}
-    values = _leaves(run(*put(given, moved)))
-    parts = zip(values, _leaves(cotangent), strict=False)  # of (out, rest) out alone
+    tracked = [t.requires_grad_(True) for t in given]
+    values = run(*(t.clone() for t in tracked))
+    parts = zip(values, cotangents, strict=False)  # of (out, rest) out alone
     seeds = [(v, torch.as_tensor(np.array(c), dtype=v.dtype)) for v, c in parts
              if v.dtype.is_floating_point]  # fmt: skip
-    due: Value = ()
+    found: Value = ()
     node: Value = values[0].grad_fn if len(values) == 1 else None
     if getattr(node, "_forward_cls", False) is getattr(function, "__self__", function):
-        due = node.apply(*(seed for _, seed in seeds))
-        due = due if isinstance(due, tuple) else (due,)
-    came = dict(zip(mine, due, strict=False))
-    if len(due) != len(mine):
+        found = node.apply(*(seed for _, seed in seeds))
+        found = found if isinstance(found, tuple) else (found,)
+    if len(found) != count:
         of, by = zip(*seeds, strict=True)
-        found = torch.autograd.grad(of, list(tracked.values()), by, allow_unused=True)
-        came = dict(zip(tracked, found, strict=True))
-    slopes = dict.fromkeys(mine) | {
-        path: np.zeros(tuple(t.shape)) if came[path] is None else came[path].detach().numpy()
-        for path, t in tracked.items()
-    }
-    return put(given, slopes)
+        found = torch.autograd.grad(of, tracked, by, allow_unused=True)
+    return [None if g is None else g.detach().numpy() for g in found]
 
 
 def _is_tensor(value: Value) -> bool:
@@ -198,24 +204,15 @@ def _to_torch(value: Value) -> Value:
 # -- JAX -----------------------------------------------------------------------------------------
 
 
-def _pull_jax(function: Value, run: Routine, cotangent: Value, given: Value) -> Value:
-    """The gradients that `jax.vjp` gives by the floats among the arguments, arranged as they are.
-
-    The cotangent is arranged as the value is; of `(out, rest)` the rest has zeros.
-    """
+def _pull_jax(
+    _: Value, run: Routine, given: Sequence[Value], cotangents: Sequence[Value], count: int
+) -> list[Value]:
+    """The gradients that `jax.vjp` gives; of `(out, rest)` the rest has zeros."""
     jax: Value = sys.modules["jax"]
-    mine = list_leaves(given)
-    constant = getattr(function, "nondiff_argnums", ())
-    wrt = [path for path, a in mine.items() if _is_floating(a) and path[0] not in constant]
-    value, pull = jax.vjp(
-        lambda *moved: run(*put(given, mine | dict(zip(wrt, moved, strict=True)))),
-        *(mine[path] for path in wrt),
-    )
-    parts, due = jax.tree.leaves(cotangent), jax.tree.leaves(value)
-    whole = [*map(np.asarray, parts), *map(np.zeros_like, due[len(parts) :])]
-    seeds = [np.asarray(c, dtype=v.dtype) for v, c in zip(due, whole, strict=True)]
-    came = pull(jax.tree.unflatten(jax.tree.structure(value), seeds))
-    return put(given, dict.fromkeys(mine) | dict(zip(wrt, map(_to_array, came), strict=True)))
+    values, pull = jax.vjp(run, *given)
+    parts = zip_longest(values, cotangents)
+    seeds = [np.asarray(np.zeros(v.shape) if c is None else c, v.dtype) for v, c in parts]
+    return list(map(_to_array, pull(seeds)))
 
 
 def _use_doubles() -> Value:
