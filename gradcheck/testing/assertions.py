@@ -204,13 +204,12 @@ def assert_vjp(
     """
     __tracebackhide__ = True
     how: dict[str, Value] = {"seed": seed, "rtol": rtol, "kwargs": kwargs, "explain": explain}
-    if not callable(backward) or 0 in getattr(forward, "nondiff_argnums", ()):
-        # assert_vjp(F.apply, x): their own backward is what is judged
-        given = adapt(forward, None, (backward, *args), at)
-        if not given.note:
-            raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
-        return _raise_if_wrong(_judge(given, wrt, scalar=False, **how))
-    given = adapt(forward, backward, args, at)
+    # assert_vjp(F.apply, x): their own backward is what is judged
+    theirs = not callable(backward) or 0 in getattr(forward, "nondiff_argnums", ())
+    claim, args = (None, (backward, *args)) if theirs else (backward, args)
+    given = adapt(forward, claim, args, at)
+    if theirs and not given.note:
+        raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
     if params is not None:
         owner = getattr(given.forward, "__self__", None)
         how["weights"] = params, getattr(owner, "grads", None) if grads is None else grads

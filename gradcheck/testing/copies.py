@@ -101,9 +101,8 @@ class Kept:
         holder = read_holder(thing)
         if isinstance(holder, np.ndarray | dict | list):
             self._saved.append((holder, holder.copy()))
-        for cell in getattr(thing, "__closure__", None) or () if callable(thing) else ():
-            if _read_cell(cell) is not EMPTY:
-                self._saved.append((cell, _read_cell(cell)))
+        elif isinstance(holder, CellType) and _read_cell(holder) is not EMPTY:
+            self._saved.append((holder, _read_cell(holder)))
         for inner in _walk_inside(thing):
             self._look(inner, depth + 1)
 
@@ -113,8 +112,10 @@ def _walk_inside(thing: Value) -> Iterator[Value]:
         yield from (thing.__self__, thing.__func__)
     elif isinstance(thing, partial):
         yield from (thing.func, *thing.args, *thing.keywords.values())
+    elif isinstance(thing, CellType):
+        yield _read_cell(thing)
     elif isinstance(thing, FunctionType):
-        yield from map(_read_cell, thing.__closure__ or ())
+        yield from thing.__closure__ or ()
         for value in map(thing.__globals__.get, thing.__code__.co_names):
             state = _has_attributes(value) and not callable(value)
             if state or isinstance(value, FunctionType | np.ndarray | dict | list):

@@ -269,7 +269,6 @@ class Weights:
     held: Routine
     left: Routine | None
     keys: tuple[Value, ...]
-    left_keys: tuple[Value, ...]
 
     def values(self) -> dict[Value, Value]:
         place = self.held()
@@ -284,7 +283,7 @@ class Weights:
             came, left = came[:own], came[own:]
             left = left[0] if len(left) == 1 and isinstance(left[0], dict) else left
         if isinstance(left, dict):
-            left = [by_name(left, key) for key in self.left_keys]
+            left = [by_name(left, key) for key in self.keys]
         held = self.values().items()
         if isinstance(left, np.ndarray) and [left.shape] == [np.shape(w) for _, w in held]:
             left = [left]
@@ -340,10 +339,11 @@ def find_weights(owner: Value, held: Value, left: Value, kept: Kept) -> Weights:
 
     held, left = (_list_given([g] if isinstance(g, str | np.ndarray) else g) for g in (held, left))
     fresh = left is None or callable(left)  # it may give what backward alone makes
-    (mine, keys), (place, left_keys) = look(held), (left, ()) if fresh else look(left)
-    keys = keys or tuple(range(len(mine())))
-    by_attribute = isinstance(left, list | tuple) and left_keys
-    return Weights(mine, place, keys, left_keys if by_attribute else keys)
+    (mine, keys), (place, names) = look(held), (left, ()) if fresh else look(left)
+    if isinstance(left, list | tuple) and names:
+        every = place
+        place = lambda: [every()[name] for name in names]
+    return Weights(mine, place, keys or tuple(range(len(mine()))))
 
 
 # -- the functions together ----------------------------------------------------------------------
@@ -424,13 +424,7 @@ class UserProgram:
         several = any(p.kind is p.VAR_KEYWORD for p in known.values())
         return {name: value for name, value in self.kwargs.items() if several or name in known}
 
-    @cached_property
-    def _is_plain(self) -> bool:
-        return all(len(path) == 1 for path in self.paths.values())
-
     def _arrange(self, leaves: Params) -> Value:
-        if self._is_plain:
-            return tuple([leaves[label] for label in self.paths])
         return put(self.args, {path: leaves[label] for label, path in self.paths.items()})
 
     def copy(self, copies: Copies) -> "UserProgram":

@@ -286,12 +286,10 @@ class RepairSearch:
             return bool(here and self.budget.run(self._holds_elsewhere))
 
     def _holds_elsewhere(self) -> bool:
-        """At a second point, at further shapes, and where the constants of the file are others."""
-        if not (self.elsewhere and self._holds(self.elsewhere)):
-            return False
-        for kind, asked in self.otherwise.items():
-            with self.trial.moving_constants(self.constants, kind):
-                if not self._holds(asked):
+        """At a second point and further shapes, at all, and where constants are others."""
+        for kind, asked in self.elsewhere.items():
+            with self.trial.moving_constants(self.constants if kind else (), kind or float):
+                if not (asked or kind) or not self._holds(asked):
                     return False
         return True
 
@@ -328,29 +326,25 @@ class RepairSearch:
         return alone or named
 
     @cached_property
-    def elsewhere(self) -> list[Question]:
-        """The claim at a point beside, and at those of other shapes, where the opinions know it."""
+    def elsewhere(self) -> dict[type | None, list[Question]]:
+        """The claim at a point beside and at other shapes; where constants are others, by kind.
+
+        Those of files and objects that forward reads too: `(1 - p) ** (GAMMA - 1)` is no
+        `(p - 1) ** (GAMMA - 1)`, though at 2 all but the sign is. They stay where backward alone
+        reads some, which may be made of the rest.
+        """
         rng, call = np.random.default_rng(2), self.every[0].call
         between = call.move(lambda shape: rng.uniform(0, 1, shape))  # where other branches begin
         near = nudge(call, rng, fill=True), replace(call, args=between, beside=True)
-        every = (*near, *grow(call))
-        return [found for there in every for found in self._ask(there, rng)]
-
-    @cached_property
-    def otherwise(self) -> dict[type, list[Question]]:
-        """The claim where constants of files and objects that forward reads too are others.
-
-        `(1 - p) ** (GAMMA - 1)` is no `(p - 1) ** (GAMMA - 1)`, though at 2 all but the sign is. So
-        it is not asked where backward alone reads some, which may be made of the rest.
-        """
+        found: dict[type | None, list[Question]] = {}
+        found[None] = [asked for there in (*near, *grow(call)) for asked in self._ask(there, rng)]
         with self.trial.moving_constants(self.alone, float) as made:
             kinds = () if made else (float, int)
-        found: dict[type, list[Question]] = {}
         for kind in kinds:
             program = self.program.copy(Copies())
-            call = replace(self.every[0].call, program=program, beside=True)
+            there = replace(call, program=program, beside=True)
             with program.moving_constants(self.constants, kind) as some:
-                found[kind] = list(self._ask(call, np.random.default_rng(3))) if some else []
+                found[kind] = list(self._ask(there, np.random.default_rng(3))) if some else []
         return found
 
     def _ask(self, there: Call, rng: np.random.Generator) -> Iterator[Question]:
