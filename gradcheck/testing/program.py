@@ -425,6 +425,8 @@ class UserProgram:
         return {name: value for name, value in self.kwargs.items() if several or name in known}
 
     def _arrange(self, leaves: Params) -> Value:
+        if max(map(len, self.paths.values()), default=1) == 1:  # as is usual: trees take time
+            return tuple([leaves[label] for label in self.paths])
         return put(self.args, {path: leaves[label] for label, path in self.paths.items()})
 
     def copy(self, copies: Copies) -> "UserProgram":
