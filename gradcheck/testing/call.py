@@ -21,7 +21,15 @@ from gradcheck.numbers.run import change_settings, heed_refusals
 from gradcheck.opinions.limits import EPSILON, LINEAR
 from gradcheck.opinions.opinion import Case, Estimate, Rows
 from gradcheck.testing.copies import Coarse, Copies, read_kind
-from gradcheck.testing.program import ALONE, WEIGHTS, UserProgram, is_float, is_tree, read_signature
+from gradcheck.testing.program import (
+    ALONE,
+    WEIGHTS,
+    UserProgram,
+    copy_array,
+    is_float,
+    is_tree,
+    read_signature,
+)
 from gradcheck.values import Array, Params, Routine, Value
 
 BY_NAME = (
@@ -56,7 +64,7 @@ class Call:
     filling: set[str] = field(default_factory=set)  # kinds for which copies fill buffers
 
     def fresh(self) -> dict[str, Value]:
-        return {name: _copy(arg) for name, arg in self.args.items()}
+        return {name: copy_array(arg) for name, arg in self.args.items()}
 
     def move(self, draw: Callable[[tuple[int, ...]], Array]) -> dict[str, Value]:
         """The arguments with every differentiated entry times a factor."""
@@ -136,7 +144,7 @@ class Call:
 
     def _on(self, program: UserProgram, kind: str, inputs: Params) -> Value:
         given = {
-            name: _copy(arg) if name not in inputs
+            name: copy_array(arg) if name not in inputs
             else inputs[name][()] if kind == "float" else inputs[name]
             for name, arg in self.args.items()
         }  # fmt: skip
@@ -145,7 +153,7 @@ class Call:
             return _as_numbers(kind, program.value(given))
 
     def run_backward(self, c: Value, args: Value = None, program: Value = None) -> Value:
-        return (program or self.program).pull(args or self.fresh(), _copy(c))
+        return (program or self.program).pull(args or self.fresh(), copy_array(c))
 
     def pull(self, *given: Value) -> dict[str, Value]:
         """What backward gives, by the names of the differentiated arguments."""
@@ -262,19 +270,13 @@ def _read_argument(value: Value, name: str) -> Value:
 
 def _is_whole(value: Value) -> bool:
     """Whole numbers, which stand for floats where nothing else does; truth values are none."""
-    return read_kind(value) in ("i", "u") or (
-        isinstance(value, int) and not isinstance(value, bool)
-    )
+    return type(value) is int or read_kind(value) in ("i", "u")
 
 
 def is_symmetric(value: Value) -> bool:
     shape = np.shape(value)
     square = len(shape) > 1 and shape[-1] == shape[-2] > 1
     return square and np.array_equal(value, np.swapaxes(value, -1, -2))
-
-
-def _copy(value: Value) -> Value:
-    return value.copy("K") if isinstance(value, np.ndarray) else value
 
 
 def restore_type(value: Array, was: Value) -> Value:
@@ -302,7 +304,7 @@ def read_text(file: str) -> str:
     return "".join(linecache.getlines(file))
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def _read_spans(code: CodeType) -> Spans:
     return Spans(Passage(read_text(code.co_filename)))
 
@@ -405,7 +407,7 @@ def describe_randomness(call: Call, again: Estimate | None) -> Iterator[str]:
 
 
 def describe_impurity(call: Call) -> Iterator[str]:
-    """What the function does besides giving a finite value; see `describe_randomness` too."""
+    """What the function does besides giving a finite value."""
     value = call.plain()
     if _changes(call._ran[1], call.args):
         yield "the function changes its arguments in place"
@@ -438,10 +440,7 @@ def _read_gradient(value: Value, name: str) -> Value:
 def list_impurities(
     call: Call, found: Params, first: Params, args: Params, c: Array
 ) -> Iterator[str]:
-    """What backward did besides giving the gradients that were `found` and copied `first`.
-
-    To its arguments, at another call, of what is not differentiated.
-    """
+    """What backward did besides giving the gradients that were `found` and copied `first`."""
     yield from (
         f"a gradient came for {name}, which is not differentiated"
         for name, arg in call.args.items()

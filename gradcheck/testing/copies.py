@@ -229,19 +229,16 @@ class Copies:
         if isinstance(thing, MethodType):
             return MethodType(self.of(thing.__func__), self.of(thing.__self__))
         if isinstance(thing, partial):
-            return partial(
-                self.of(thing.func), *map(self.of, thing.args), **self._copy_values(thing.keywords)
-            )
+            function, *args = map(self.of, (thing.func, *thing.args))
+            return partial(function, *args, **self._copy_values(thing.keywords))
         if type(thing) is tuple and len(thing) <= MOST:
             parts = tuple(map(self.of, thing))
             return thing if all(a is b for a, b in zip(parts, thing, strict=True)) else parts
         if type(thing) in (list, dict) and len(thing) <= MOST:
-            made = type(thing)()
+            made = thing.copy()
             self._made[id(thing)] = thing, made
-            if isinstance(thing, dict):
-                made.update(self._copy_values(thing))
-            else:
-                made.extend(map(self.of, thing))
+            for key in thing if isinstance(thing, dict) else range(len(thing)):
+                made[key] = self.of(thing[key])
             return made
         if isinstance(thing, ModuleType):
             return _Renamed(lambda n: self.of(getattr(thing, n))) if is_theirs(thing) else thing
@@ -354,7 +351,6 @@ def _is_number(value: Value, plain: Value, kinds: str) -> bool:
 
 # -- where single precision enters a program whose arguments are doubles ---------------------------
 
-DOUBLE = np.dtype(float).itemsize
 LONGEST = 56  # characters of a line of source in a message
 CAST = re.compile(
     r"(?:astype\(|dtype=)\s*(?:np\.)?['\"]?<?(float16|float32|half|single|f[24]?)\b"
@@ -383,15 +379,14 @@ class Coarse:
     def _trace(self, frame: Value, event: str, given: Value) -> Value:
         if find_root(frame.f_globals.get("__name__", "")) in LIBRARIES | {"numpy"}:
             return None
-        code, last = frame.f_code, frame.f_lineno
+        file, last = frame.f_code.co_filename, frame.f_lineno
 
         def within(frame: Value, event: str, given: Value) -> Value:
             nonlocal last
             if event in ("line", "return"):
-                casts = CAST.finditer(linecache.getline(code.co_filename, last))
+                casts = CAST.finditer(linecache.getline(file, last))
                 found = [np.zeros((), each[1] or each[2]) for each in casts]
-                every = (*found, *frame.f_locals.values())
-                self._look(given, every, code.co_filename, last)
+                self._look(given, (*found, *frame.f_locals.values()), file, last)
                 last = frame.f_lineno
             return within
 
@@ -399,10 +394,9 @@ class Coarse:
 
     def _look(self, came: Value, more: Value = (), file: str = "", line: int = 0) -> None:
         values = (*more, *(came if type(came) is tuple else (came,)))
-        floats = (value.dtype for value in values if read_kind(value) == "f")
-        for kind in (kind for kind in floats if kind.itemsize < DOUBLE):
+        for kind in (value.dtype for value in values if read_kind(value) == "f"):
             self.unit = max(self.unit, float(np.finfo(kind).eps))
-            if not self.kind:
+            if self.unit > EPSILON and not self.kind:
                 self.kind = kind.name
                 self.place = f"{Path(file).name}:{line}" if file else ""
                 self.text = linecache.getline(file, line).strip()[:LONGEST]

@@ -112,6 +112,10 @@ def by_name(gradients: Mapping[Value, Value], name: Value) -> Value:
     return next((gradients[key] for key in ways if key in gradients), MISSING)
 
 
+def copy_array(value: Value) -> Value:
+    return value.copy("K") if isinstance(value, np.ndarray) else value
+
+
 def is_float(value: Value) -> bool:
     array = isinstance(value, ARRAYS)
     return isinstance(value, float) or (array and value.dtype.kind == "f")
@@ -359,6 +363,7 @@ class UserProgram:
     paths: Mapping[str, Path]  # to the arrays and numbers of the arguments, by their labels
     kept: Kept
     weights: Weights | None = None
+    plain: bool = False  # whether no argument is a tree
     second: bool = False  # whether forward gives its gradient too, behind the value
     keeps: bool = False
     drifts: bool = False
@@ -418,14 +423,12 @@ class UserProgram:
     @cached_property
     def _keywords(self) -> Params:
         """Those of forward that backward takes."""
-        if not self.kwargs:
-            return {}
         known = read_signature(self.backward).parameters
         several = any(p.kind is p.VAR_KEYWORD for p in known.values())
         return {name: value for name, value in self.kwargs.items() if several or name in known}
 
     def _arrange(self, leaves: Params) -> Value:
-        if max(map(len, self.paths.values()), default=1) == 1:  # as is usual: trees take time
+        if self.plain:  # as is usual: trees take time
             return tuple([leaves[label] for label in self.paths])
         return put(self.args, {path: leaves[label] for label, path in self.paths.items()})
 
@@ -524,24 +527,21 @@ def make_program(
     paths: dict[str, Path] = {}
     for path in list_leaves(tuple(args)):
         paths[_label(names[path[0]], path[1:], paths)] = path
+    plain = all(len(path) == 1 for path in paths.values())
     made = UserProgram(
-        forward, given, tuple(args), kwargs, names, paths, kept, held, backward is True
+        forward, given, tuple(args), kwargs, names, paths, kept, held, plain, backward is True
     )
 
-    leaves, copies = made.leaves(()), dict[str, Value]()
-
-    def run() -> Value:
-        for name, leaf in leaves.items():
-            copies[name] = np.array(leaf) if isinstance(leaf, np.ndarray) else leaf
-        return copy.copy(made.run(copies))  # it may give the same memory every time
-
-    first = run()
+    leaves = made.leaves(())
+    renew: Routine = lambda: {name: copy_array(leaf) for name, leaf in leaves.items()}
+    copies = renew()
+    first = copy.copy(made.run(copies))  # it may give the same memory every time
     outputs, cached = find_outputs(first, scalar=scalar)
     if made.second and isinstance(first, tuple):
         outputs = Outputs(cached=True)  # (value, gradient)
     keeps = kept.has_changed() or weights is not None
     if keeps:
-        made.drifts = not np.array_equal(outputs.flat(first), outputs.flat(run()))
+        made.drifts = not np.array_equal(outputs.flat(first), outputs.flat(made.run(renew())))
         kept.put_back()
     made.keeps = keeps
     if given is not None and not scalar:
