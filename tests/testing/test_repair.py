@@ -501,6 +501,7 @@ def spread_back(g, x):
 ])  # fmt: skip
 def test_no_warning_of_an_edit_is_heard(forward, backward, x):
     """Neither the compiler's nor NumPy's; and nobody's filters are other than they were."""
+    importlib.import_module("sympy")  # adds a filter of its own when it is imported first
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         before = list(warnings.filters)
