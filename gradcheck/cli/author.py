@@ -24,7 +24,7 @@ from gradcheck.grading.key import (
     list_findings,
     make_key,
 )
-from gradcheck.grading.marking import find_faults
+from gradcheck.grading.marking import find_faults, find_positive_form
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.practice import generate_exercises
 from gradcheck.practice.drawing import to_set
@@ -96,6 +96,9 @@ def _lint(problem: Problem, self_tests_only: bool) -> Iterator[Text]:
     for name in sorted(MISLEADING.keys() & problem.inputs.keys()):
         words = f"an input named `{name}` is easily taken for {MISLEADING[name]}"
         yield _warn(f"{words}: choose another name")
+    if other := find_positive_form(ready):
+        where = "right where all inputs are positive, wrong elsewhere: if they always are, say"
+        yield _warn(f"{other[0]} answered {other[1]} is {where} so with `domain:`", FACT)
     yield from failed
     known = [each for each in found if each.why and not each.cure]  # so in every such problem
     same = [": ".join(filter(None, [", ".join(each.ids), each.why])) for each in known]

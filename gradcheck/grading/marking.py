@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+import sympy
 from flint import arb
 
 from gradcheck.answers import Formula, WorkingStep
@@ -25,7 +26,7 @@ from gradcheck.answers.operands import UNTAKEN
 from gradcheck.answers.tokens import clip
 from gradcheck.answers.tree import find_half_unit
 from gradcheck.diagnosis import Diagnosis
-from gradcheck.diagnosis.line import ask_once
+from gradcheck.diagnosis.line import ask_once, trace
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import (
     BITS,
@@ -49,12 +50,14 @@ from gradcheck.language.program import RunOutcome, check_expression, run
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.numbers.ball import arbs, balls, exact
 from gradcheck.numbers.run import precision
+from gradcheck.numbers.symbolic import write_out
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.symbolic import chain_gradients, find_gradients
 from gradcheck.problem.model import list_mistake_ids
 from gradcheck.problem.record import Part, Problem
 from gradcheck.values import Params, Value
 
+WRITTEN = 60  # operations of a program whose other forms are looked for
 UNNAMED = "unnamed"  # of a set's own wrong answers: no mistake may be named
 RARE = 0.35  # of mistakes that are seen less often than a slip
 Inner = Callable[[Spot, int], arb]
@@ -437,6 +440,25 @@ def find_faults(ready: Key) -> list[Fault]:
         off = [said for said in wrong if mistake not in _list_ids(said)] if wrong else judged[:1]
         found += [_report_fault(said, expected) for said in off]
     return found
+
+
+def find_positive_form(ready: Key) -> tuple[str, str] | None:
+    """A part and its gradient as who thinks of positive numbers writes it, where that is wrong.
+
+    So is pi/(sqrt(L)*sqrt(g)) for 2*pi*sqrt(L/g), that has a value where both are negative.
+    """
+    case = ready.case(0)
+    positive = all(v.shape == () and v > 0 for v in case.floats().values())
+    line = trace(case) if positive and ready.run is None and case.rows is None else None
+    whole = write_out(line.nodes[-1], WRITTEN) if line is not None else None
+    if whole is None:
+        return None
+    form = sympy.expand_log(sympy.expand_power_base(whole, force=True), force=True)
+    for part in ready.problem.parts if form != whole else ():
+        text = str(sympy.diff(form, sympy.Symbol(part.name, real=True)))
+        if judge(ready, part, text, diagnose=False).verdict == "wrong":
+            return part.name, text
+    return None
 
 
 def _report_fault(said: Judgement, expected: str) -> Fault:

@@ -39,6 +39,13 @@ def test_self_tests_alone(file):
     assert run("lint", "--self-tests-only", wrong).exit_code == 1
 
 
+@pytest.mark.parametrize(("more", "said"), [("", True), (", domain: 'L > 0, g > 0'", False)])
+def test_an_answer_for_positive_numbers_alone_is_told(file, more, said):
+    """Of `sqrt(L/g)` students write roots of L and of g, which have no value where both are < 0."""
+    text = f"{{id: one, inputs: {{L: 0.7, g: 9.81}}, program: sqrt(L/g){more}}}"
+    assert ("say so with `domain:`" in run("lint", file(text)).output) == said
+
+
 def test_labels_have_no_other_values(file):
     assert "use other values" not in run("lint", file(LABELS)).output
 
