@@ -250,7 +250,8 @@ def test_no_ratio_of_zero_or_one():
 def test_a_constant_that_is_an_array_is_not_called_by_its_first_entry():
     inputs = "inputs: {w: 0.3, x: {value: [0.5, 2], requires_grad: false}}"
     found = judged(keyed(f"id: t\n{inputs}\nprogram: sum(exp(w*x))\n"), "sum(exp(w*x))").diagnosis
-    assert found and "1/2" not in write_words(found.hypotheses[0])
+    assert found is not None
+    assert "1/2" not in write_words(found.hypotheses[0])
 
 
 def test_nothing_is_near_a_gradient_of_zero():
