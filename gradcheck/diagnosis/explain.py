@@ -19,7 +19,6 @@ from gradcheck.diagnosis.line import Made, Span, measure_width
 from gradcheck.diagnosis.preparing import Prepared, PreparedTerm
 from gradcheck.diagnosis.tables import (
     ABSOLUTE,
-    CANCELLED,
     NOTHING_FITS,
     RELATIVE,
     GivenAnswer,
@@ -30,16 +29,8 @@ from gradcheck.diagnosis.tables import (
     is_equal,
     scale_of,
 )
-from gradcheck.mistakes import Mistake, whole_answer
+from gradcheck.mistakes import Mistake, calculus, whole_answer
 from gradcheck.mistakes.backprop import subsets
-from gradcheck.mistakes.calculus import (
-    coefficient_slip,
-    constant_added,
-    constant_again,
-    constant_missing,
-    number_slip,
-    sign_error,
-)
 from gradcheck.mistakes.row import COVERING, GENERIC, TELLING, VAGUE
 from gradcheck.values import Array, Params, Value
 
@@ -310,8 +301,8 @@ def _rank_by_cost(
         return
     if wanted.right is not None:  # a mistake and a sign at the same place: one story of two
         turned = [prepared.made[n] for n in prepared.turned.get(part, NOTHING_FITS).fitting(wanted)]
-        named = [made for made in turned if made.mistake.id != sign_error.id]
-        yield [make_hypothesis(made, Hypothesis(sign_error, made.span)) for made in named]
+        named = [made for made in turned if made.mistake.id != calculus.sign_error.id]
+        yield [make_hypothesis(made, Hypothesis(calculus.sign_error, made.span)) for made in named]
     slips = [make_hypothesis(made) for made in fits if made.mistake.rank == VAGUE]
     yield [*_find_coefficients(prepared, part, wanted), *slips]
     yield [make_hypothesis(made) for made in fits if made.mistake.rank > VAGUE]
@@ -386,19 +377,19 @@ def _list_factors(
     for name in sorted(term.names & prepared.constants.keys()):
         value = prepared.constants[name][wanted.points][:, None]
         if np.any(np.abs(value) != 1):
-            yield constant_missing, 1 / value, {"c": name}
-            yield constant_again, value, {"c": name}
+            yield calculus.constant_missing, 1 / value, {"c": name}
+            yield calculus.constant_again, value, {"c": name}
     factor = find_ratio(wanted.excess + share, share, wanted.scale)
-    if not wanted.is_made(coefficient_slip.wrong(wanted.right, share, factor)):
+    if not wanted.is_made(calculus.coefficient_slip.wrong(wanted.right, share, factor)):
         return
     due = term.coefficient(part)
     written = round(due * factor) if due else 0
     if due and 0 < abs(written) <= LARGEST:
         said = {"factor": str(written), "c": str(due)}
-        yield number_slip, written / due, said if written != due else {}
+        yield calculus.number_slip, written / due, said if written != due else {}
     simple = _simplify(factor)
     if simple not in (None, 0, 1):
-        yield coefficient_slip, float(simple or 0), {"factor": str(simple)}
+        yield calculus.coefficient_slip, float(simple or 0), {"factor": str(simple)}
 
 
 def _simplify(number: float) -> Fraction | None:
@@ -418,14 +409,13 @@ def _find_added(prepared: Prepared, wanted: GivenAnswer, right: Array) -> Iterat
     if simple:
         tried.append((f"{'plus' if simple > 0 else 'minus'} {abs(simple)}", float(simple)))
     for said, constant in tried:
-        if np.any(constant) and wanted.is_made(constant_added.wrong(right, constant)):
-            yield Hypothesis(constant_added, prepared.span, texts={"factor": said})
+        if np.any(constant) and wanted.is_made(calculus.constant_added.wrong(right, constant)):
+            yield Hypothesis(calculus.constant_added, prepared.span, texts={"factor": said})
             return
 
 
 # -- two mistakes ----------------------------------------------------------------------------------
 
-FEWEST = 2  # values: fewer never carry two mistakes
 OFTEN, USUAL = 0.4, 0.65  # how common one of two is to be; both, of an answer that says little
 FACTORS = (
     (-1.0, whole_answer.whole_sign),
@@ -436,14 +426,15 @@ FACTORS = (
 
 def _find_pairs(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypothesis]:
     """Pairs that give the answer: two wrong rules, or a mistake and a factor of the whole."""
-    if np.any(wanted.slack) or wanted.flat.size < FEWEST:
+    if np.any(wanted.slack):
         return []
     table = NOTHING_FITS if wanted.right is None else prepared.pairs.get(part, NOTHING_FITS)
     rules = dict.fromkeys(tuple(sorted(pair)) for pair in table.fitting(wanted).tolist())
     pairs = [(prepared.made[i], prepared.made[j]) for i, j in rules]
     pairs += _pair_with_whole(prepared, part, wanted)
-    x = [prepared.inputs[k][part] for k in wanted.points if part in prepared.inputs[k]]
-    least = USUAL if pairs and wanted.is_monomial(np.array(x)) else 0.0
+    name = prepared.cases[0].parts[part]
+    x = np.array([prepared.cases[k].inputs[name] for k in wanted.points], dtype=float)
+    least = USUAL if pairs and wanted.is_monomial(x) else 0.0
     found = []
     for pair in pairs:
         # one of the two is seen often: two rare ones give whatever one likes
@@ -490,7 +481,7 @@ def list_remarks(
         said = f"the gradient has the shape {first.shape}, the answer {wanted.shape}"
         turned = wanted.shape == first.shape[::-1]
         return (f"{said}: is it transposed?" if turned else said,)
-    added = any(h.mistake is constant_added for h in named)
+    added = any(h.mistake is calculus.constant_added for h in named)
     found = (
         _compare_size(wanted, right),
         "" if added else _compare_level(wanted),
@@ -512,11 +503,10 @@ def _compare_size(wanted: GivenAnswer, right: Array) -> str:
 def _compare_level(wanted: GivenAnswer) -> str:
     excess, scale = wanted.excess, wanted.scale
     constant = float(excess[np.argmin(scale), 0]) if excess.size > 1 else 0.0
-    size = abs(constant)
-    allowed = np.maximum(ABSOLUTE * size, CANCELLED * scale) + RELATIVE * size
+    size, allowed = abs(constant), bound_rounding(np.full((len(scale), 1), constant), scale)
     # so small beside the gradient that rounding might have made it
     hidden = scale.size > 1 and np.sum(size > VISIBLE * scale) < 2
-    if not constant or hidden or (np.abs(excess - constant) > allowed[:, None]).any():
+    if not constant or hidden or (np.abs(excess - constant) > allowed).any():
         return ""
     return f"the answer is the gradient {'plus' if constant > 0 else 'minus'} {size:.6g}"
 

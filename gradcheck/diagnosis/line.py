@@ -107,17 +107,12 @@ class ScalarLine:
     @cached_property
     def held(self) -> "Mapping[str, Held]":
         """The letters that are held: the value of each (P,), and every node's derivative by it."""
-        nodes = zip(self.nodes, self.rows, self.entry, strict=True)
-        leaves = {
-            str(node.atom): k
-            for k, (node, row, entry) in enumerate(nodes)
-            if row is None and entry is None and node.atom is not None
-        }
         found: dict[str, Held] = {}
-        for name, leaf in leaves.items() if self.size == 1 else ():
-            if name.isidentifier():
+        for leaf, node in enumerate(self.nodes if self.size == 1 else ()):
+            free = node.row is None and self.entry[leaf] is None and node.atom is not None
+            if free and str(node.atom).isidentifier():
                 own = tuple(0 if k == leaf else None for k in range(len(self.nodes)))
-                found[name] = self.y[leaf], replace(self, entry=own).tangents
+                found[str(node.atom)] = self.y[leaf], replace(self, entry=own).tangents
         return found
 
     @cached_property

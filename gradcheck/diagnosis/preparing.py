@@ -90,12 +90,6 @@ class Prepared:
         return [term for line in self.lines for term in _find_terms(line)]
 
     @cached_property
-    def inputs(self) -> list[Gradients]:
-        """The inputs that are differentiated, as the parts are called."""
-        floats = [case.floats() for case in self.cases]
-        return [{part: at[n] for part, n in self.cases[0].parts.items()} for at in floats]
-
-    @cached_property
     def constants(self) -> Mapping[str, Array]:
         """The single numbers that are not differentiated, at each point."""
         given = self.cases[0].inputs.items()

@@ -23,8 +23,7 @@ def is_equal(a: Value, b: Value, slack: Value = 0.0) -> bool:
 
 def find_differing(a: Value, b: Value, slack: Value = 0.0) -> Value:
     """Which entries differ by more than rounding; one that is no number does."""
-    size = np.abs(b)
-    allowed = RELATIVE * size + ABSOLUTE * np.max(size, initial=0.0) + slack
+    allowed = bound_rounding(np.ravel(b), 0.0).reshape(np.shape(b)) + slack
     with np.errstate(invalid="ignore"):
         return ~(np.abs(np.asarray(a) - b) <= allowed)
 
@@ -86,7 +85,7 @@ class GivenAnswer:
         """Whether it is the gradient at every known point, but for rounding."""
         if self.right is None:
             return False
-        allowed = RELATIVE * np.abs(self.right) + ABSOLUTE * self.level[:, None] + self.slack
+        allowed = bound_rounding(self.right, 0.0) + self.slack
         return bool((np.abs(self.excess) <= allowed).all())
 
     def is_made(self, other: Value) -> bool:
@@ -146,15 +145,11 @@ class MistakeTable:
     def fitting(self, wanted: GivenAnswer, flat: Array | None = None) -> Array:
         """Numbers of the rows that are equal to the answer at every known point."""
         flat = wanted.flat if flat is None else flat
-        at: Value = slice(None)  # the rows that are left: hardly any after the first point
+        left = np.arange(len(self.who))  # hardly any after the first point
         for n, k in enumerate(wanted.points if len(self.who) else ()):
-            apart = np.abs(self.flat[at, k] - flat[n])
-            fits = apart <= self.allowed[at, k] + wanted.slack
-            (here,) = (fits[:, 0] if flat.shape[1] == 1 else fits.all(axis=1)).nonzero()
-            at = here if n == 0 else at[here]
-            if not len(here):
-                break
-        found: Array = self.who[at]
+            fits = np.abs(self.flat[left, k] - flat[n]) <= self.allowed[left, k] + wanted.slack
+            left = left[fits.all(axis=1)]
+        found: Array = self.who[left]
         return found
 
 

@@ -341,9 +341,10 @@ def mistake(
     where: Callable[..., Numbers],
     says: str,
     *ways: tuple[Numbers, ...],
+    into: list[Mistake] = CATALOGUE,
     **further: Numbers,
 ) -> Mistake:
-    """Enter a row into the catalogue, in each of the ways in which the mistake is made.
+    """Enter a row into a catalogue, in each of the ways in which the mistake is made.
 
     A way is what it makes of a site, a program, and the wrong answer to it; then the shapes and the
     order of an `Example`. An answer without a part's name is x's; of the shapes of LETTERS an
@@ -351,12 +352,12 @@ def mistake(
     """
     for wrong, program, answer, *rest in ways:
         shapes = _read_shapes(rest[0]) if rest else {}
-        if FAMILIES[verb] == "backprop":
+        if FAMILIES.get(verb) == "backprop":
             shapes = {n: LETTERS[n] for n in re.findall(r"\w+", program) if n in LETTERS} | shapes
         answers = {"x": answer} if isinstance(answer, str) else answer
         example = Example(program, answers, shapes, *rest[1:])
-        CATALOGUE.append(Mistake(id, verb, wrong, says, example, where, **further))
-    return CATALOGUE[-1]
+        into.append(Mistake(id, verb, wrong, says, example, where, **further))
+    return into[-1]
 
 
 # By verb: what most rows are.

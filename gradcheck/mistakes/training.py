@@ -1,12 +1,13 @@
 """Mistakes of the training loop: one verb of the ledger of `.grad` said wrong.
 
 `deposit` gives what `.grad` holds after a gradient arrived, `clear` whether a clearing is done,
-`write` what a stepped leaf holds. A row gives one wrong way or several.
+`write` what a stepped leaf holds.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
-from gradcheck.mistakes.row import Example, Mistake
+from gradcheck.mistakes.row import Example, Mistake, anywhere, mistake
 from gradcheck.values import Numbers
 
 
@@ -59,26 +60,6 @@ TRAINING: list[Mistake] = []
 ROUNDING = 1e-9
 
 
-def _row(
-    id: str,
-    verb: str,
-    *wrong: Numbers,
-    says: str,
-    example: tuple[str, str, str],
-    **further: Numbers,
-) -> Mistake:
-    """Enter a row; `wrong` are the ways in which the verb can be said wrong.
-
-    The example is a program in w, what is asked at its end, and the wrong answer in the first w.
-    With an `operand` a row points at the loss rather than at the backward call.
-    """
-    program, asked, answer = example
-    shown = Example(program, {asked: answer})
-    row = Mistake(id, verb, lambda: wrong, says, shown, **further)
-    TRAINING.append(row)
-    return row
-
-
 def _add(d: Deposit, g: Numbers) -> Numbers:
     return g if d.held is None else d.held + g
 
@@ -113,64 +94,59 @@ for k in range(4):
         opt.zero_grad()
 """
 
+# A row lists the ways in which its verb can be said wrong. Its example is a program in w, and what
+# is wrong in what is asked at its end; with an `operand` it points at the loss, not at backward.
+loop = partial(mistake, into=TRAINING)
+
 # fmt: off
-missing_zero_grad = _row("missing-zero-grad", "clear",
-    lambda c: False,
-    says="The gradients of earlier steps are still in `.grad`: it was not cleared between steps, "
-    "and backward adds.",
-    example=(LOOP, "w.grad", "4.48*w"),
+missing_zero_grad = loop("clear", "missing-zero-grad", anywhere,
+    "The gradients of earlier steps are still in `.grad`: it was not cleared between steps, and "
+    "backward adds.",
+    (lambda: [lambda c: False], LOOP, {"w.grad": "4.48*w"}),
     alike={"counted-twice": (
-        "two equal gradients added up are one counted twice: no number tells the two apart "
-        "here",
+        "two equal gradients added up are one counted twice: no number tells the two apart here",
         "let the gradients differ from step to step")})
-overwritten_grad = _row("overwritten-grad", "deposit",
-    lambda d: d.g,
-    says="Only the last gradient is left: backward adds to `.grad`, it does not replace it.",
-    example=(TWICE, "w.grad", "3*w**2"),
+overwritten_grad = loop("deposit", "overwritten-grad", anywhere,
+    "Only the last gradient is left: backward adds to `.grad`, it does not replace it.",
+    (lambda: [lambda d: d.g], TWICE, {"w.grad": "3*w**2"}),
     alike={"scaled-twice": (
         "of equal gradients, each divided by their number, the last one is their sum divided "
         "once more: no number tells the two apart here",
         "let the gradients of the micro-batches differ")})
-unscaled_accumulation = _row("unscaled-accumulation", "deposit",
-    lambda d: _add(d, d.g * _share(d)),
-    says="The gradients of the micro-batches were added, but not divided by their number.",
-    example=(WINDOWS, "w", "0.07*w"), operand=0,
+unscaled_accumulation = loop("deposit", "unscaled-accumulation", anywhere,
+    "The gradients of the micro-batches were added, but not divided by their number.",
+    (lambda: [lambda d: _add(d, d.g * _share(d))], WINDOWS, {"w": "0.07*w"}), operand=0,
     alike={"counted-twice": (
         "with two micro-batches, not dividing by two is counting each twice: no number tells "
         "the two apart",
         "accumulate three micro-batches or more")})
-scaled_twice = _row("scaled-twice", "deposit",
-    lambda d: _add(d, d.g / _share(d)),
-    says="The gradients of the micro-batches were divided by their number twice.",
-    example=(WINDOWS, "w", "0.87*w"), operand=0)
-partial_window = _row("partial-window", "write",
-    lambda w: w.after if _complete(w) else w.before,
-    lambda w: w.after if _complete(w) else _scale(w, w.together / max(w.window, 1)),
-    lambda w: w.after if _complete(w) else _scale(w, w.window / w.together),
-    says="The last window has fewer micro-batches than the others; it was left out, or weighed "
-    "as if it were full.",
-    example=(WINDOWS, "w", "0.7*w"))
-step_before_backward = _row("step-before-backward", "write",
-    lambda w: w.before + w.previous,
-    says="Each step was taken with the gradient of the step before: the step came before backward.",
-    example=(LOOP, "w.grad", "1.6*w"),
+scaled_twice = loop("deposit", "scaled-twice", anywhere,
+    "The gradients of the micro-batches were divided by their number twice.",
+    (lambda: [lambda d: _add(d, d.g / _share(d))], WINDOWS, {"w": "0.87*w"}), operand=0)
+partial_window = loop("write", "partial-window", anywhere,
+    "The last window has fewer micro-batches than the others; it was left out, or weighed as if it "
+    "were full.",
+    (lambda: [
+        lambda w: w.after if _complete(w) else w.before,
+        lambda w: w.after if _complete(w) else _scale(w, w.together / max(w.window, 1)),
+        lambda w: w.after if _complete(w) else _scale(w, w.window / w.together)],
+     WINDOWS, {"w": "0.7*w"}))
+step_before_backward = loop("write", "step-before-backward", anywhere,
+    "Each step was taken with the gradient of the step before: the step came before backward.",
+    (lambda: [lambda w: w.before + w.previous], LOOP, {"w.grad": "1.6*w"}),
     alike={"zeroed-before-step": (
         "after a single step both leave the parameters where they were: no number tells the "
         "two apart here",
         "take another step")})
-zeroed_before_step = _row("zeroed-before-step", "write",
-    lambda w: w.before,
-    says="Nothing moved: the gradient was cleared between backward and the step, which found none.",
-    example=(LOOP, "w.grad", "2*w"))
-_row("step-upwards", "write",
-    lambda w: _scale(w, -1.0),
-    says="Each step went up the gradient: what is taken away was added.",
-    example=(LOOP, "w.grad", "2.88*w"))
-counted_twice = _row("counted-twice", "deposit",
-    lambda d: _add(d, 2 * d.g),
-    says="A gradient was counted twice.",
-    example=(TWICE, "w.grad", "4*w + 6*w**2"))
-
+zeroed_before_step = loop("write", "zeroed-before-step", anywhere,
+    "Nothing moved: the gradient was cleared between backward and the step, which found none.",
+    (lambda: [lambda w: w.before], LOOP, {"w.grad": "2*w"}))
+loop("write", "step-upwards", anywhere,
+    "Each step went up the gradient: what is taken away was added.",
+    (lambda: [lambda w: _scale(w, -1.0)], LOOP, {"w.grad": "2.88*w"}))
+counted_twice = loop("deposit", "counted-twice", anywhere,
+    "A gradient was counted twice.",
+    (lambda: [lambda d: _add(d, 2 * d.g)], TWICE, {"w.grad": "4*w + 6*w**2"}))
 # fmt: on
 
 # -- programs as answers: what is said otherwise in their text ----------------------------------
