@@ -33,7 +33,6 @@ from gradcheck.ops import TABLE
 from gradcheck.ops.row import sympy
 from gradcheck.values import Array, Params, Value
 
-READABLE = 30
 TYPED = 12  # characters of a number that somebody typed
 DECIMALS = 10**6  # of such a number's denominator
 RERUNS = 400  # nodes: beyond, "everywhere" is left to the backprop family
@@ -110,7 +109,7 @@ def _quote_texts(place: Place, letter: str = "") -> Params:
         said = {_quote_operand(line, k, i) for k in place.ks}
         found[x] = said.pop() if len(said) == 1 else ""  # of an array the first entry says nothing
         if a is not None:
-            found[f"d{x}"] = "" if place.ks[1:] else _write_derivative(line, a)
+            found[f"d{x}"] = "" if place.ks[1:] else line.write_derivative(a)
     varying = [x for x, a in args.items() if a is not None and line.tangents[a] is not None]
     if len(varying) == 1:
         w = varying[0]
@@ -134,23 +133,6 @@ def _write_number(value: Value) -> str:
         return f"{float(exact):.12g}"
     said = str(value if exact is None else exact)
     return said if len(said) <= TYPED else ""
-
-
-def _write_derivative(line: ScalarLine, a: int) -> str:
-    """Written once: SymPy takes as long as all else, and many mistakes stand at one node."""
-    if a not in line.written:
-        line.written[a] = _differentiate(line, a)
-    return line.written[a]
-
-
-def _differentiate(line: ScalarLine, a: int) -> str:
-    whole = write_out(line.nodes[a], READABLE) if line.size == 1 else None
-    symbols = [] if whole is None else sorted(whole.free_symbols, key=str)
-    variables = [s for s in symbols if str(s) in line.shapes]
-    if whole is None or len(variables) != 1:
-        return ""
-    form = sympy.diff(whole, variables[0])
-    return str(form) if form.count_ops() <= READABLE else ""
 
 
 # -- second derivatives ----------------------------------------------------------------------------

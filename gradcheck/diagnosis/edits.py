@@ -4,9 +4,9 @@ What takes something away is tried first, then what stands there, then what may 
 """
 
 import ast
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 from gradcheck.diagnosis.patterns import (
     COMPLEMENT,
@@ -111,7 +111,10 @@ def list_stages(
     """
     body = built.body if isinstance(built, ast.FunctionDef) else [built.body]
     every = [n for part in body for n in ast.walk(part)]
-    asked = {id(inner) for n in every if _compares_words(n) for inner in ast.walk(n)}
+    compared = [n for n in every if isinstance(n, ast.Compare)]
+    # `mode == "same"`: no mathematics, in which nothing is repaired
+    words_compared = (n for n in compared if any(map(_is_text, (n.left, *n.comparators))))
+    asked = {id(inner) for n in words_compared for inner in ast.walk(n)}
     # what is written into stays: to write into something else would change an argument
     picked = (n for n in every if isinstance(n, ast.Subscript))
     asked |= {id(n.value) for n in picked if isinstance(n.ctx, ast.Store)}
@@ -120,7 +123,7 @@ def list_stages(
     found = [e for node in nodes for e in _edit_node(node, words, within.get(id(node), ""))]
     changed = [edit for edit in found if not edit.takes_away]
     near, wholes = _find_near(nodes, words), list(_find_wholes(body, nodes))
-    signs = {id(n) for mask in every if isinstance(mask, ast.Compare) for n in ast.walk(mask)}
+    signs = {id(n) for mask in compared for n in ast.walk(mask)}
     # a few bits say nothing of a name that was not there
     places = [n for n in (*wholes, *_find_factors(nodes)) if id(n) not in signs]
     known = [n for n in nodes if is_known(n, (*words.names, *words.kept))]
@@ -135,7 +138,14 @@ def list_stages(
                 yield from _vary_whole(node, read_rows(table))
 
     def add(table: str, more: Callable[..., Iterator[Edit]]) -> Iterator[Edit]:
-        yield from _add_names(places, read_rows(table), near, words)
+        """What the rows add of the names of the same statement, then of the others; and more."""
+        rows = read_rows(table)
+        simplest_first = (rows[:2], *zip(rows[2:], strict=True))
+        for is_near, alike, node in product((True, False), simplest_first, places):
+            mine = near.get(id(node), words.others)
+            others = [n for n in words.others if n not in mine]
+            for name in sorted(mine if is_near else others, key=len):
+                yield from _vary_whole(node, alike, name, words.cotangent)
         for node in wholes:
             yield from more(node, words)
 
@@ -149,29 +159,8 @@ def list_stages(
     )
 
 
-def _add_names(
-    places: Sequence[Value], rows: Value, near: Mapping[int, Sequence[str]], words: SourceWords
-) -> Iterator[Edit]:
-    """What some rows add of the names of the same statement, then of the others."""
-    for is_near in (True, False):
-        for alike in (rows[:2], *zip(rows[2:], strict=True)):  # the simplest first, everywhere
-            for node in places:
-                mine = near.get(id(node), words.others)
-                others = [n for n in words.others if n not in mine]
-                for name in sorted(mine if is_near else others, key=len):
-                    yield from _vary_whole(node, alike, name, words.cotangent)
-
-
-def _compares_words(node: ast.AST) -> bool:
-    """`mode == "same"`: no mathematics, in which nothing is repaired."""
-    return isinstance(node, ast.Compare) and any(map(_is_text, (node.left, *node.comparators)))
-
-
 def _find_near(nodes: list[Value], words: SourceWords) -> dict[int, list[str]]:
-    """Of the nodes of every simple statement the names that stand in it, and what is kept.
-
-    And the cotangent's.
-    """
+    """Of the nodes of simple statements the names that stand in them or are kept, and g's."""
     found: dict[int, list[str]] = {}
     for statement in (n for n in nodes if isinstance(n, ast.stmt) and not hasattr(n, "body")):
         inner = list(ast.walk(statement))
@@ -222,22 +211,16 @@ def _vary_whole(node: Value, rows: Value, other: str = "", cotangent: str = "") 
                 yield Edit("upstream-ignored" if chain else name, node, fill(text, given))
 
 
-def _edit_node(node: ast.AST, words: SourceWords, within: str) -> Iterator[Edit]:
-    """What might be said differently at one place of a backward pass.
-
-    All that goes wrong `within` some places has one name: see `list_names_within`.
-    """
-    for name, new in (*_edit_by_rows(node, words), *_edit_by_kind(node, words)):
-        yield Edit(name if _is_text(node) else within or name, node, new)
-
-
-def _edit_by_rows(node: Value, words: SourceWords) -> Iterator[Renamed]:
+def _edit_node(node: Value, words: SourceWords, within: str) -> Iterator[Edit]:
+    """What might be said differently at one place; what goes wrong `within` some has one name."""
+    found: list[Renamed] = []
     for name, pattern, texts in select_patterns(node.__class__):
-        found: dict[str, ast.AST] = {}
-        if matches(pattern, node, found, (*words.names, *words.kept)):
-            for text in texts:
-                new = fill(text, found)
-                yield _name_surplus(node, new, words) if name == EXTRA else name, new
+        given: dict[str, ast.AST] = {}
+        if matches(pattern, node, given, (*words.names, *words.kept)):
+            every = [fill(text, given) for text in texts]
+            found += [(_name_surplus(node, n, words) if name == EXTRA else name, n) for n in every]
+    for name, new in (*found, *_edit_by_kind(node, words)):
+        yield Edit(name if _is_text(node) else within or name, node, new)
 
 
 def list_names_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
@@ -276,11 +259,11 @@ def _pull_elsewhere(nodes: list[Value], every: list[Value], words: SourceWords) 
     """The cotangent as other lines of the same function have it: `g * (1 - y**2)` for `g`."""
     ends = [n for n in every if isinstance(n, ast.Name) and n.id == words.cotangent]
     times = [n for n in every if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)]
-    for product in [n for n in times if n.left in ends or n.right in ends][:MOST]:
-        inside = set(map(id, ast.walk(product)))
+    for whole in [n for n in times if n.left in ends or n.right in ends][:MOST]:
+        inside = set(map(id, ast.walk(whole)))
         for end in (n for n in nodes if n in ends):
             if isinstance(end.ctx, ast.Load) and id(end) not in inside:
-                yield Edit("chain-factor-dropped", end, product)
+                yield Edit("chain-factor-dropped", end, whole)
 
 
 def _name_surplus(node: Value, left: ast.AST, words: SourceWords) -> str:

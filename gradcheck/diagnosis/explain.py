@@ -263,19 +263,19 @@ def explain(
         if len(known) >= REMEMBERED:
             known.clear()
         with np.errstate(all="ignore"):
-            integrated = _is_integral(prepared, part, wanted, slopes or ())
-            known[key] = _explain(prepared, part, wanted, integrated)
+            known[key] = _explain(prepared, part, wanted, slopes or ())
     return known[key]
 
 
-def _explain(prepared: Prepared, part: str, wanted: GivenAnswer, integrated: bool) -> Diagnosis:
-    """What gives an answer that is, or is not, an antiderivative."""
+def _explain(
+    prepared: Prepared, part: str, wanted: GivenAnswer, slopes: Iterable[float | None]
+) -> Diagnosis:
     if wanted.is_right:
         return Diagnosis()
     if not np.isfinite(wanted.flat).all():
         return Diagnosis(remarks=(NO_NUMBER,))
     first = prepared.right[wanted.points[0]][part]
-    for found in _rank_by_cost(prepared, part, wanted, integrated):
+    for found in _rank_by_cost(prepared, part, wanted, slopes):
         told, beneath = rank_hypotheses(found, prepared.scalar)
         if told:
             doubtful = wanted.is_single or not wanted.carries()
@@ -285,7 +285,7 @@ def _explain(prepared: Prepared, part: str, wanted: GivenAnswer, integrated: boo
 
 
 def _rank_by_cost(
-    prepared: Prepared, part: str, wanted: GivenAnswer, integrated: bool
+    prepared: Prepared, part: str, wanted: GivenAnswer, slopes: Iterable[float | None]
 ) -> Iterator[Sequence[Hypothesis]]:
     """Hypotheses that fit, those of equal cost together, cheapest first.
 
@@ -294,7 +294,7 @@ def _rank_by_cost(
     table = prepared.tables[part].get(wanted.shape, NOTHING_FITS)
     fits = [prepared.made[n] for n in table.fitting(wanted)]
     found = [make_hypothesis(made) for made in fits if made.mistake.rank < VAGUE]
-    if integrated:
+    if _is_integral(prepared, part, wanted, slopes):
         found.append(Hypothesis(whole_answer.integrated_instead, prepared.span))
     yield found + _find_unsummed(prepared, part, wanted)
     if not wanted.carries(2):

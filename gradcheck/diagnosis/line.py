@@ -6,7 +6,7 @@ And where on it a wrong rule can stand, and what the line's root makes of it.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cache, cached_property, partial, reduce
 from itertools import accumulate, count, pairwise
 from math import prod
 from operator import or_
@@ -26,6 +26,7 @@ from gradcheck.values import Array, Params, Value
 
 BITS = 64
 NODES = 3000
+READABLE = 30
 Key = tuple[Value, ...]
 Span = tuple[Value, ...] | None
 Gradients = Mapping[str, Array]
@@ -81,9 +82,9 @@ class ScalarLine:
         return int(self.x.shape[1])
 
     @cached_property
-    def written(self) -> dict[int, str]:
-        """The derivatives of nodes that somebody has read, by their numbers."""
-        return {}
+    def write_derivative(self) -> Callable[[int], str]:
+        """Of a node; each once: SymPy takes as long as all else, and many mistakes stand at one."""
+        return cache(partial(_write_derivative, self))
 
     @cached_property
     def scalar(self) -> bool:
@@ -176,18 +177,41 @@ class ScalarLine:
         return [{n: row[part].reshape(self.shapes[n]) for n, part in slices} for row in flat]
 
 
+def _write_derivative(line: ScalarLine, k: int) -> str:
+    whole = numbers.write_out(line.nodes[k], READABLE) if line.size == 1 else None
+    symbols = [] if whole is None else sorted(whole.free_symbols, key=str)
+    variables = [s for s in symbols if str(s) in line.shapes]
+    if whole is None or len(variables) != 1:
+        return ""
+    form = sympy.diff(whole, variables[0])
+    return str(form) if form.count_ops() <= READABLE else ""
+
+
 def trace(case: Case) -> ScalarLine:
-    """The line of the path taken at the one point."""
-    leaves, end = _run_exactly(case)
-    nodes = tuple(numbers.trace_line([end]))
+    """The line of the path taken at the one point.
+
+    Raises OutOfBudget where it is longer than anybody would differentiate by hand.
+    """
+    made = count(1)
+
+    def observe(node: Symbolic) -> None:
+        node.span = case.where()
+        if next(made) > NODES:
+            raise OutOfBudget(f"the line has more than {NODES} steps here")
+
+    with change_settings(observer=observe), precision(BITS):
+        # in one order, so that the nodes are numbered alike however the inputs are declared
+        leaves = numbers.inputs(dict(sorted(case.inputs.items())), case.wrt)
+        root = contract(case.function("symbolic", leaves), case.cotangent)
+    nodes = tuple(numbers.trace_line([np.asarray(root, dtype=object).item()]))
     for name in set(case.inputs) - set(case.wrt):  # in words a constant is called by its name
         if not leaves[name].shape:
             leaves[name].item().atom = sympy.Symbol(name, real=True)
     flat = [leaf for name in case.wrt for leaf in np.asarray(leaves[name]).flat]
     zeros = {id(leaf) for name in case.zeros for leaf in np.asarray(leaves[name]).flat}
     sums = {id(a): k for k, node in enumerate(nodes) for a in node.args if id(a) in zeros}
-    made = [nodes[sums[id(leaf)]] if id(leaf) in sums else leaf for leaf in flat]
-    for leaf, node in zip(flat, made, strict=True):
+    at = [nodes[sums[id(leaf)]] if id(leaf) in sums else leaf for leaf in flat]
+    for leaf, node in zip(flat, at, strict=True):
         node.atom = leaf.atom  # in words, the value that the program makes has its own name
     place = {id(node): k for k, node in enumerate(nodes)}
     entry = {id(leaf): k for k, leaf in enumerate(flat)}
@@ -201,29 +225,10 @@ def trace(case: Case) -> ScalarLine:
         y=y,
         given=given,
         f=f,
-        x=np.array([[middle(node.value) for node in made]]),
+        x=np.array([[middle(node.value) for node in at]]),
         shapes={name: leaves[name].shape for name in case.wrt},
         sums=frozenset(sums.values()),
     )
-
-
-def _run_exactly(case: Case) -> tuple[Mapping[str, Value], Value]:
-    """The inputs, by name, and the value that the program makes of them.
-
-    Raises OutOfBudget where the line is longer than anybody would differentiate by hand.
-    """
-    made = count(1)
-
-    def observe(node: Symbolic) -> None:
-        node.span = case.where()
-        if next(made) > NODES:
-            raise OutOfBudget(f"the line has more than {NODES} steps here")
-
-    with change_settings(observer=observe), precision(BITS):
-        # in one order, so that the nodes are numbered alike however the inputs are declared
-        leaves = numbers.inputs(dict(sorted(case.inputs.items())), case.wrt)
-        root = contract(case.function("symbolic", leaves), case.cotangent)
-        return leaves, np.asarray(root, dtype=object).item()
 
 
 def _find_floats(nodes: Sequence[Symbolic]) -> tuple[Array, Array, Array]:
