@@ -423,10 +423,7 @@ def _divide(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
 
 
 def _replace_all(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
-    """A wrong variable wherever it stands in a value: sigmoid's slope at x and not at y.
-
-    And what is called in it, squared.
-    """
+    """A wrong variable wherever it stands: sigmoid's slope at x, not y; what is called, squared."""
     for call in ast.walk(node):
         if isinstance(call, ast.Call):
             yield Edit("power-dropped", call, fill_in("_ ** 2", _=call))

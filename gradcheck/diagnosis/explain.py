@@ -287,10 +287,7 @@ def _explain(
 def _rank_by_cost(
     prepared: Prepared, part: str, wanted: GivenAnswer, slopes: Iterable[float | None]
 ) -> Iterator[Sequence[Hypothesis]]:
-    """Hypotheses that fit, those of equal cost together, cheapest first.
-
-    What is vague needs more evidence, as two mistakes do.
-    """
+    """Hypotheses that fit, cheapest first; what is vague needs as much evidence as two mistakes."""
     table = prepared.tables[part].get(wanted.shape, NOTHING_FITS)
     fits = [prepared.made[n] for n in table.fitting(wanted)]
     found = [make_hypothesis(made) for made in fits if made.mistake.rank < VAGUE]
@@ -472,10 +469,7 @@ VISIBLE = 1e-6  # of the gradient: a constant that is told from rounding
 def list_remarks(
     wanted: GivenAnswer, first: Array, named: Sequence[Hypothesis] = ()
 ) -> tuple[str, ...]:
-    """True sentences on the difference between an answer and the gradient, `first` at first.
-
-    Of a constant that was added nothing is said twice.
-    """
+    """True sentences on the difference from the gradient (at first `first`); none is said twice."""
     right = wanted.right
     if right is None:
         said = f"the gradient has the shape {first.shape}, the answer {wanted.shape}"

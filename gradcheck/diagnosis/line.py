@@ -93,10 +93,7 @@ class ScalarLine:
 
     @cached_property
     def alone(self) -> "tuple[ScalarLine, ...]":
-        """By each input on its own, where all are single numbers: to it the others are constants.
-
-        By x, w x is no product.
-        """
+        """By each single number on its own, the others being constants: by x, w x is no product."""
         if not self.scalar or self.size == 1:
             return (self,)
         entries = [tuple(0 if k == e else None for k in self.entry) for e in range(self.size)]

@@ -113,10 +113,7 @@ def _is_never_made(act: Made) -> bool:
 
 
 def _find_constant_of_one(act: Made) -> str:
-    """A cure for a constant of the text that cannot be seen to be missing.
-
-    Nobody misses the 1 of 1/x, nor what is divided by 1.
-    """
+    """A cure for a constant that nobody sees to be missing; but the 1 of 1/x, and of x/1."""
     if act.place is None or act.span is None or act.place.op == "divide":
         return ""
     return ONE if act.texts.get("c") in ("1", "1.0") else ""

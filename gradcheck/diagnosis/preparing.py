@@ -216,10 +216,7 @@ def _find_last(case: Case, paths: Paths) -> Span:
 
 
 def _is_expression(cases: Sequence[Case], paths: Paths) -> bool:
-    """Whether single numbers go through one expression, as in calculus: nothing has a name.
-
-    Then every op stands within the last one's text, and is done once.
-    """
+    """Whether single numbers go through one expression: each op once, within the last one's."""
     for _, line in paths:
         whole, ops = line.spans[-1], zip(line.spans, line.rows, strict=True)
         spots = [(s, row.name) for s, row in ops if s is not None and row is not None]

@@ -285,14 +285,11 @@ derivative("exponent-reduced-twice", lambda s: power(s) and bool(np.all((s.n == 
 derivative("divided-by-exponent", power,
     "`{text}` was divided by its exponent: differentiating multiplies by it.",
     (lambda s: np.power(s.u, s.n - 1) * s.du / s.n, "x**4", "x**3/4"))
-for _inner, _answer in (
-    (lambda s: s.dw, "3*3*x*exp(3*x - 1)"),
-    (lambda s: s.dx, "3*x*exp(3*x - 1)"),
-):
-    derivative("power-rule-on-exponential", exponential,
-        "In `{text}` the variable is in the exponent: the power rule does not hold here, an "
-        "exponential keeps its exponent.",
-        (lambda s, inner=_inner: s.w * s.apply(s.w - 1) * inner(s), "exp(3*x)", _answer))
+derivative("power-rule-on-exponential", exponential,
+    "In `{text}` the variable is in the exponent: the power rule does not hold here, an "
+    "exponential keeps its exponent.",
+    (lambda s: s.w * s.apply(s.w - 1) * s.dw, "exp(3*x)", "3*3*x*exp(3*x - 1)"),
+    (lambda s: s.w * s.apply(s.w - 1) * s.dx, "exp(3*x)", "3*x*exp(3*x - 1)"))
 derivative("power-rule-on-exponential", tower,
     "In `{text}` the exponent varies too, so that the power rule is only half of it: take the "
     "logarithm first.",
@@ -386,10 +383,10 @@ for _i, _missing, _answer in (
     derivative("lost-product-term", product,
         f"The product rule for `{{text}}` has two terms: {_missing} is missing.",
         (lambda s, i=_i: s.part(i), "x**2 * sin(x)", _answer))
-for _i, _answer in enumerate(("2*x*sin(x) - x**2*cos(x)", "x**2*cos(x) - 2*x*sin(x)")):
-    derivative("product-rule-minus", product,
-        "The two terms of the product rule for `{text}` are added, not subtracted.",
-        (lambda s, i=_i: s.part(i) - s.part(1 - i), "x**2 * sin(x)", _answer))
+derivative("product-rule-minus", product,
+    "The two terms of the product rule for `{text}` are added, not subtracted.",
+    (lambda s: s.part(0) - s.part(1), "x**2 * sin(x)", "2*x*sin(x) - x**2*cos(x)"),
+    (lambda s: s.part(1) - s.part(0), "x**2 * sin(x)", "x**2*cos(x) - 2*x*sin(x)"))
 for _i, _answer in ((0, "sin(x) + x**2*cos(x)"), (1, "2*x*sin(x) + cos(x)")):
     derivative("factor-slip", product,
         f"In one term of the product rule for `{{text}}` the factor "
@@ -508,10 +505,10 @@ for _i, _answer in enumerate(("cos(x)", "2*x")):
     derivative("term-lost", lambda s: term(s) and s.both,
         f"The derivative of {{{'uv'[_i]}}} is missing: every term of `{{whole}}` has one.",
         (lambda s, i=_i: s.part(1 - i), "x**2 + sin(x)", _answer), operand=_i, habit=False)
-for _one, _answer in ((1, "4*cos(x)"), (-1, "2*cos(x)")):
-    derivative("coefficient-slip", lambda s: s.op == "multiply" and constant_factor(s),
-        "The coefficient of the derivative of `{text}` is off.",
-        (lambda s, one=_one: (s.c + one) * s.dw, "3*sin(x)", _answer), habit=False, rank=VAGUE)
+derivative("coefficient-slip", lambda s: s.op == "multiply" and constant_factor(s),
+    "The coefficient of the derivative of `{text}` is off.",
+    (lambda s: (s.c + 1) * s.dw, "3*sin(x)", "4*cos(x)"),
+    (lambda s: (s.c - 1) * s.dw, "3*sin(x)", "2*cos(x)"), habit=False, rank=VAGUE)
 derivative("coefficient-slip", constant_factor,
     "The constant factor of `{text}` is in the answer twice.",
     (lambda s: s.right**2 / _without(s), "3*sin(x)", "9*cos(x)"))
