@@ -7,6 +7,7 @@ log y - x is the same along each row. No wrong step gives what goes wrong in the
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -227,11 +228,10 @@ def _misspeak(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) 
 def _fit(node: Node, i: int, g: Value) -> Value:
     """The right fit; a cotangent that broadcasting cannot have made goes on as it is."""
     shape = _find_shape(node, i)
-    try:
-        fits = g.shape == shape or np.broadcast_shapes(shape, g.shape) == g.shape
-    except ValueError:
-        fits = False
-    return RIGHT.fit(node, i, g) if fits else g
+    with suppress(ValueError):
+        if g.shape == shape or np.broadcast_shapes(shape, g.shape) == g.shape:
+            return RIGHT.fit(node, i, g)
+    return g
 
 
 def _find_shape(node: Node, i: int) -> tuple[int, ...]:
@@ -257,32 +257,23 @@ def find_blocks(tape: Tape) -> list[Site]:
 
 def _find_block(tape: Tape, y: Node, made: Value) -> tuple[Edge | None, Step]:
     """The block as one edge, if its rule, in one of its forms, is what the run's steps give."""
-    named = any(kind.row.name == y.op.name for kind in KINDS)
-    kinds = [] if named else [kind for kind in KINDS if kind.may_be(made)]
-    for x, kind in product(reversed(list_reachable([y])[1:]) if kinds else (), kinds):
+    named = any(row.name == y.op.name for row, *_ in KINDS)
+    kinds = [] if named else [(row, find) for row, may_be, find in KINDS if may_be(made)]
+    for x, (row, find) in product(reversed(list_reachable([y])[1:]) if kinds else (), kinds):
         operand = np.asarray(unwrap(x.variable) if isinstance(x, Leaf) else tape.given[x].value)
-        forms = list(kind.list_params(operand, made))
+        forms = list(find(operand, made))
         g = tape.back(only={y}).get(y) if forms else None
         there: Value = None if g is None else walk([(y, g)], retain=True, only={x}).get(x)
         for params in forms if there is not None else ():
-            right = kind.row.pull(0, g, made, (operand,), params)
+            right = row.pull(0, g, made, (operand,), params)
             if np.allclose(there, right, rtol=0, atol=SAME * np.max(np.abs(right))):
-                return Edge(kind.row, 0, g, right, made, (operand,), params, operand.shape), x
+                return Edge(row, 0, g, right, made, (operand,), params, operand.shape), x
         if forms:
             break
     return None, y
 
 
 # -- what the kinds are known by -------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class BlockKind:
-    """A function of the textbook, if y looks like one, and with what parameters it may be of x."""
-
-    row: Op
-    may_be: Callable[[Value], bool]
-    list_params: Callable[[Value, Value], Iterator[Params]]
 
 
 def _is(a: Value, b: Value) -> bool:
@@ -324,21 +315,18 @@ def _is_centred(y: Value, axis: tuple[int, ...]) -> bool:
     return prod(y.shape[k] for k in axis) > 1 and _is(y.mean(axis=axis), 0.0)
 
 
-KINDS = (
-    BlockKind(
+# Functions of the textbook: does y look like one, and with what parameters may it be of x.
+KINDS: Sequence[tuple[Op, Callable[[Value], bool], Callable[[Value, Value], Iterator[Params]]]] = (
+    (
         TABLE["softmax"],
         lambda y: bool(np.all(y > 0)) and _sums_to_one(y),
         lambda x, y: _list_params("log_softmax", x, np.log(y), {}),
     ),
-    BlockKind(
+    (
         TABLE["log_softmax"],
         lambda y: bool(np.all(y < 0)) and _sums_to_one(np.exp(y)),
         lambda x, y: _list_params("log_softmax", x, y, {}),
     ),
-    BlockKind(TABLE["logsumexp"], lambda y: bool(np.all(np.isfinite(y))), _list_sums),
-    BlockKind(
-        NORMALISE,
-        lambda y: any(_is_centred(y, axis) for axis in subsets(np.ndim(y))),
-        _list_normal,
-    ),
+    (TABLE["logsumexp"], lambda y: bool(np.all(np.isfinite(y))), _list_sums),
+    (NORMALISE, lambda y: any(_is_centred(y, axis) for axis in subsets(np.ndim(y))), _list_normal),
 )

@@ -56,33 +56,24 @@ transposed                   A.T               A
 ddof                         A.size            (A.size - 1)
 mean-for-sum                 A.mean            A.sum
 sum-for-mean                 A.sum             A.mean
-function-misread             A * N * (1 - N)   A * (1 - N ** 2)
-function-misread             A * (1 - N ** 2)  A * N * (1 - N)
-function-misread             A.sin             A.cos
-function-misread             A.cos             A.sin
-function-misread             A.sinh            A.cosh
-function-misread             A.cosh            A.sinh
-function-misread             A.maximum         A.minimum
-function-misread             A.minimum         A.maximum
-function-misread             A.max             A.min
-function-misread             A.min             A.max
-function-misread             A.argmax          A.argmin
-function-misread             A.argmin          A.argmax
-function-misread             A.exp             A.expm1
-function-misread             A.expm1           A.exp
-function-misread             A.log             A.log1p
-function-misread             A.log1p           A.log
+function-misread             A * N * (1 - N) <> A * (1 - N ** 2)
+function-misread             A.sin <> A.cos
+function-misread             A.sinh <> A.cosh
+function-misread             A.maximum <> A.minimum
+function-misread             A.max <> A.min
+function-misread             A.argmax <> A.argmin
+function-misread             A.exp <> A.expm1
+function-misread             A.log <> A.log1p
 overwritten-not-accumulated  T = A             T += A
 overwritten-not-multiplied   S = A             S *= A
 divided-not-multiplied       T /= A            T *= A
 multiplied-not-divided       T *= A            T /= A
-sign-error                   T += A            T -= A
-sign-error                   T -= A            T += A
+sign-error                   T += A <> T -= A
 counted-twice                T += A            T = A
 counted-twice                T -= A            T = A
 """
-"""A, B, C and F are any expressions, N a name, V a name that the function knows or what its class
-keeps, T a target and S one that is a part of something."""
+"""Of `this <> that` either may be meant. A, B, C and F are any expressions, N a name, V a name that
+the function knows or what its class keeps, T a target and S one that is a part of something."""
 
 WHOLE = """
 sign-error                   -_
@@ -126,9 +117,12 @@ def read_rows(table: str) -> list[tuple[str, Value, list[Value]]]:
     found = []
     for line in table.strip().split("\n"):
         name, rest = line[:29].strip(), line[29:]
-        pattern, gap, new = rest.partition("  ")
+        one, either, other = rest.partition(" <> ")
+        pattern, gap, new = (one, either, other) if either else rest.partition("  ")
         texts = (new if gap else pattern).split(" ; ")
         found.append((name, parse(pattern.strip()) if gap else None, list(map(parse, texts))))
+        if either:
+            found.append((name, parse(other), [parse(one)]))
     return found
 
 
