@@ -90,7 +90,7 @@ def combine_pairs(line: ScalarLine, acts: Mapping[int, Made]) -> Combined:
     found: list[tuple[tuple[int, int], Array]] = []
     for n, wrong, place in at:
         s = place.look(d)
-        change = (wrong(s) - s.right) * line.adjoints[list(place.ks)][:, None, :, None]
+        change = (wrong(s) - s.right) * line.adjoints[place.ks][:, None, :, None]
         made = np.broadcast_to(d[-1] + change.sum(axis=0), (len(at), *line.x.shape))
         found += [
             ((first, n), flat)
@@ -214,7 +214,7 @@ def _err_in_second(
 
 def _quote_pieces(line: ScalarLine, made: Made) -> Params:
     whole = str(write_out(line.nodes[-1], MOST))
-    ks = made.place.ks if made.place is not None else ()
+    ks = made.place.ks if made.place is not None else []
     text = {"text": str(write_out(line.nodes[ks[0]], MOST))} if ks else {}
     stage = f" It happened to the first derivative, `{whole}`."
     return {**made.texts, **text, "whole": whole, "stage": stage}

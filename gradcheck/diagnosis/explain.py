@@ -23,7 +23,6 @@ from gradcheck.diagnosis.tables import (
     RELATIVE,
     GivenAnswer,
     bound_rounding,
-    find_differing,
     find_ratio,
     flatten,
     is_equal,
@@ -414,11 +413,6 @@ def _find_added(prepared: Prepared, wanted: GivenAnswer, right: Array) -> Iterat
 # -- two mistakes ----------------------------------------------------------------------------------
 
 OFTEN, USUAL = 0.4, 0.65  # how common one of two is to be; both, of an answer that says little
-FACTORS = (
-    (-1.0, whole_answer.whole_sign),
-    (2.0, whole_answer.factor_two),
-    (0.5, whole_answer.factor_two),
-)
 
 
 def _find_pairs(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypothesis]:
@@ -446,7 +440,8 @@ def _pair_with_whole(
     prepared: Prepared, part: str, wanted: GivenAnswer
 ) -> Iterator[tuple[Made, Made]]:
     """A mistake, and then a sign, a factor of two or a transposition of the whole answer."""
-    answers = [(row, wanted.shape, wanted.flat / factor) for factor, row in FACTORS]
+    answers = [(whole_answer.whole_sign, wanted.shape, -wanted.flat)]
+    answers += [(whole_answer.factor_two, wanted.shape, k * wanted.flat) for k in (0.5, 2.0)]
     if len(wanted.shape) == 2:
         turned = wanted.flat.reshape(-1, *wanted.shape).swapaxes(1, 2).reshape(len(wanted.flat), -1)
         answers.append((whole_answer.transposed, wanted.shape[::-1], turned))
@@ -521,8 +516,8 @@ def _compare_nearness(wanted: GivenAnswer, right: Array) -> str:
 
 def _list_entries(wanted: GivenAnswer, right: Array) -> str:
     """Which entries are off, where not all of them are, and what they have in common."""
-    slack = wanted.slack.reshape(right.shape if wanted.slack.size > 1 else ())
-    here = np.asarray(find_differing(wanted.flat[0].reshape(right.shape), right, slack))
+    allowed = bound_rounding(np.ravel(right), 0.0) + wanted.slack
+    here = ~(np.abs(wanted.excess[0]) <= allowed).reshape(right.shape)
     places = [list(map(int, place)) for place in np.argwhere(here)]
     if len(places) in (0, right.size):
         return ""

@@ -279,7 +279,7 @@ class Place:
 
     line: ScalarLine
     key: Key
-    ks: tuple[int, ...]
+    ks: list[int]
     summed: bool
     chained: bool
 
@@ -298,7 +298,7 @@ class Place:
         if self.chained:
             made: Array = rerun(self.line, dict.fromkeys(self.ks, wrong))[-1]
             return made
-        change = (wrong(seen) - seen.right)[:, 0] * self.line.adjoints[[*self.ks]][:, :, None]
+        change = (wrong(seen) - seen.right)[:, 0] * self.line.adjoints[self.ks][:, :, None]
         return self.line.tangents[-1] + change.sum(axis=0)  # type: ignore[no-any-return]
 
 
@@ -315,7 +315,7 @@ def list_places(line: ScalarLine) -> list[Place]:
         above = reduce(or_, (line.above[k] for k in ks))
         chained = any(above >> k & 1 for k in ks)
         summed = chained and key[1] == "add"
-        outer = tuple(k for k in ks if not (summed and above >> k & 1))
+        outer = [k for k in ks if not (summed and above >> k & 1)]
         found.append(Place(line, key, outer, summed, chained and not summed))
     return found
 

@@ -73,22 +73,22 @@ class Operation:
     """
 
     line: Value
-    ks: Sequence[int]
+    ks: list[int]
     d: Sequence[Value]
     summed: bool = False
     held: tuple[Array, Sequence[Value]] | None = None
 
     row = property(lambda s: s.line.rows[s.ks[0]])
     op = property(lambda s: s.row.name)
-    y = cached_property(lambda s: _widen(s.line.y[[*s.ks]]))
-    u = cached_property(lambda s: _widen(s.line.given[[*s.ks], 0]))
-    v = cached_property(lambda s: _widen(s.line.given[[*s.ks], 1]))
-    fu = cached_property(lambda s: _widen(s.line.f[[*s.ks], 0]))
-    fv = cached_property(lambda s: _widen(s.line.f[[*s.ks], 1]))
+    y = cached_property(lambda s: _widen(s.line.y[s.ks]))
+    u = cached_property(lambda s: _widen(s.line.given[s.ks, 0]))
+    v = cached_property(lambda s: _widen(s.line.given[s.ks, 1]))
+    fu = cached_property(lambda s: _widen(s.line.f[s.ks, 0]))
+    fv = cached_property(lambda s: _widen(s.line.f[s.ks, 1]))
     du = cached_property(lambda s: s._stack(0, s.d))
     dv = cached_property(lambda s: s._stack(1, s.d))
     x = property(lambda s: s.line.x[None, None])
-    dx = property(lambda s: s.line.single[[*s.ks]][:, None, None, :])
+    dx = property(lambda s: s.line.single[s.ks][:, None, None, :])
     hu = property(lambda s: s._stack(0, s.held[1]) if s.held else None)
     hv = property(lambda s: s._stack(1, s.held[1]) if s.held else None)
     h = property(lambda s: s.held[0][None, None, :, None] if s.held else None)
