@@ -59,10 +59,7 @@ class Site:
 
 def list_acts(tape: Tape, rows: Sequence[Mistake]) -> Attempts:
     """Every row at every site where it can happen, then at all of them together."""
-    span = getattr(tape.root, "span", None)
-    start = Site(tape.root, -1, ("start",), span, (tape.seed, tape.value))
-    found = {"seed": [start], "accumulate": list(_find_meetings(tape)), **_find_edges(tape)}
-    blocks = find_blocks(tape)
+    found, blocks = _find_sites(tape), find_blocks(tape)
     for n, row in enumerate(rows):
         if row.verb == "stop":
             yield from _stop_early(tape, row, n)
@@ -91,28 +88,25 @@ def _list_ways(row: Mistake, sites: Iterable[Site]) -> Iterator[Site]:
                 yield replace(site, key=(*site.key, n), way=n, given=given)
 
 
-def _find_meetings(tape: Tape) -> Iterator[Site]:
-    """Steps that more than one edge leads to; an input has no place in the text, but a name."""
-    again: Counter[Key] = Counter()
-    for step, count in tape.uses.items():
-        if count > 1:
-            span, name = getattr(step, "span", None), _name_leaf(tape, step)
-            label = step.op.name if isinstance(step, Node) else name
-            said = {"text": name} if name else {}
-            key = _number(again, span, label)
-            yield Site(step, -1, key, span, (None, None), said)
-
-
 def _number(again: Counter[Key], *key: Value) -> Key:
     """A key that no other site has, though they stand at one place: in a loop."""
     again[key] += 1
     return (*key, again[key])
 
 
-def _find_edges(tape: Tape) -> dict[str, list[Site]]:
-    """All edges as the right backward pass sees them, for a pull and for a fit."""
-    found: dict[str, list[Site]] = {"pull": [], "fit": []}
+def _find_sites(tape: Tape) -> dict[str, list[Site]]:
+    """Where each verb is said: at the start, where edges meet, and at every edge as it is right."""
+    span = getattr(tape.root, "span", None)
+    start = Site(tape.root, -1, ("start",), span, (tape.seed, tape.value))
+    found: dict[str, list[Site]] = {"seed": [start], "accumulate": [], "pull": [], "fit": []}
     again: Counter[Key] = Counter()
+    for step in (step for step, count in tape.uses.items() if count > 1):
+        span, name = getattr(step, "span", None), _name_leaf(tape, step)
+        label = (
+            step.op.name if isinstance(step, Node) else name
+        )  # an input has no place in the text
+        key, said = _number(again, span, label), {"text": name} if name else {}
+        found["accumulate"].append(Site(step, -1, key, span, (None, None), said))
     around = _find_nearby(tape)
 
     def pull(node: Node, i: int, g: Value, y: Value, operands: tuple[Value, ...]) -> Value:

@@ -30,7 +30,7 @@ from gradcheck.mistakes.whole_answer import differentiated_too_often
 from gradcheck.numbers.symbolic import write_out
 from gradcheck.opinions.opinion import Case, pair
 from gradcheck.ops import TABLE
-from gradcheck.ops.row import sympy
+from gradcheck.ops.row import BY_SPELLING, sympy
 from gradcheck.values import Array, Params, Value
 
 TYPED = 12  # characters of a number that somebody typed
@@ -144,7 +144,6 @@ STEP = 2.0**-7  # of the input
 FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
 REACH = np.arange(-4, 5)
-NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
 
 
 def is_second(cases: Sequence[Case]) -> bool:
@@ -195,8 +194,7 @@ def _err_in_second(
     slope = sympy.diff(whole, sympy.Symbol(first, real=True))
     if slope.count_ops() > MOST:
         return
-    known = {name: row.function for name, row in TABLE.items()}
-    known |= {school: known[name] for school, name in NAMES.items()}
+    known = {n: TABLE[BY_SPELLING.get(n, n)].function for n in (*TABLE, *BY_SPELLING)}
     letters = sorted(slope.free_symbols, key=str)
     run = sympy.lambdify(letters, slope, modules=[known])
 

@@ -152,14 +152,14 @@ class Prepared:
         return found
 
 
-def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Prepared:
+def prepare(cases: Sequence[Case]) -> Prepared:
     """The right gradients at each case's point and those of every single mistake.
 
     Mistakes that give the right gradient at every point are dropped: nobody can see them. Of the
     sites of one mistake that give the same numbers, the largest is kept.
     """
     with np.errstate(all="ignore"):
-        every = collect(cases, catalogue)
+        every = collect(cases)
         visible = [act for act in every.acts.values() if not is_invisible(act.at, every.right)]
         prepared = replace(every, acts={}, made=tuple(_dedupe(visible)))
         _ = prepared.tables  # made now, not at the first answer
@@ -208,11 +208,10 @@ def _find_last(case: Case, paths: Paths) -> Span:
     """Where the value is made: what is wrong with the whole answer is shown there."""
     if paths:
         return paths[0][1].spans[-1]
-    try:
+    with suppress(Exception):  # a user's program may raise anything
         tape = record(ask_once(case))
-    except Exception:  # noqa: BLE001 - a user's program may raise anything
-        return None
-    return getattr(tape.root, "span", None) if tape is not None else None
+        return getattr(tape.root, "span", None) if tape is not None else None
+    return None
 
 
 def _is_expression(cases: Sequence[Case], paths: Paths) -> bool:
