@@ -81,7 +81,7 @@ class GivenAnswer:
         """Whether it is the gradient at every known point, but for rounding."""
         if self.right is None:
             return False
-        allowed = bound_rounding(self.right, 0.0) + self.slack
+        allowed = RELATIVE * np.abs(self.right) + ABSOLUTE * self.level[:, None] + self.slack
         return bool((np.abs(self.excess) <= allowed).all())
 
     def is_made(self, other: Value) -> bool:
@@ -141,11 +141,14 @@ class MistakeTable:
     def fitting(self, wanted: GivenAnswer, flat: Array | None = None) -> Array:
         """Numbers of the rows that are equal to the answer at every known point."""
         flat = wanted.flat if flat is None else flat
-        left = np.arange(len(self.who))  # hardly any after the first point
+        at: Value = slice(None)  # the rows that are left: hardly any after the first point
         for n, k in enumerate(wanted.points if len(self.who) else ()):
-            fits = np.abs(self.flat[left, k] - flat[n]) <= self.allowed[left, k] + wanted.slack
-            left = left[fits.all(axis=1)]
-        found: Array = self.who[left]
+            fits = np.abs(self.flat[at, k] - flat[n]) <= self.allowed[at, k] + wanted.slack
+            (here,) = (fits[:, 0] if flat.shape[1] == 1 else fits.all(axis=1)).nonzero()
+            at = here if n == 0 else at[here]
+            if not len(here):
+                break
+        found: Array = self.who[at]
         return found
 
 
