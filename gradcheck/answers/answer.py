@@ -71,13 +71,12 @@ def read_answer(
     read = partial(
         read_formula, names=names, functions=functions, constants=constants, by=by, due=due
     )
+    while due == () and isinstance(value, list | tuple) and len(value) == 1:
+        value = value[0]
+    if value is None or isinstance(value, bool):
+        return Plain(value)
     if not isinstance(value, str):
-        while due == () and isinstance(value, list | tuple) and len(value) == 1:
-            value = value[0]
-        if value is None or isinstance(value, bool):
-            return Plain(value)
-        if not isinstance(value, str):
-            return _read_array(value, read)
+        return _read_array(value, read)
     word = value.strip()
     node = GRAPH_NODE.fullmatch(word)
     if word not in names and (node or word.lower() in WORDS):

@@ -190,7 +190,9 @@ def _list_inside(key: Key, points: Iterable[Point]) -> Iterator[Spot]:
 def find_distant_points(key: Key, trees: Sequence[ast.AST]) -> Iterator[Point]:
     """Points beside the numbers that formulas mention where their rule changes."""
     nodes = [node for tree in trees for node in ast.walk(tree)]
-    numbers = [1 / n for n in _fold_typed(filter(_saturates, nodes)) if n > SATURATING]
+    rows = ((node, _find_row(node)) for node in nodes)
+    saturating = (node for node, row in rows if row and (row.unseen or row.name == "exp"))
+    numbers = [1 / n for n in _fold_typed(saturating) if n > SATURATING]
     bounds = _fold_typed(filter(_is_knotted, nodes))
     signed = sorted({*bounds, *(-n for n in bounds)})
     between = [(a + b) / 2 for a, b in pairwise(signed)]
@@ -227,11 +229,6 @@ def _find_asked(node: ast.AST, *, whole: bool = False) -> Iterator[ast.AST]:
 def _is_knotted(node: ast.AST) -> bool:
     row = _find_row(node)
     return isinstance(node, ast.Compare) or bool(row and row.kinks)
-
-
-def _saturates(node: ast.AST) -> bool:
-    row = _find_row(node)
-    return bool(row and (row.unseen or row.name == "exp"))
 
 
 def _find_row(node: ast.AST) -> Op | None:

@@ -193,14 +193,11 @@ def find_broken(
 def _is_the_function(key: Key, values: Sequence[At]) -> bool:
     """Whether a first line only repeats what is to be differentiated."""
 
-    def value(spot: Spot) -> At:
-        def at(bits: int) -> Values:
-            point = {name: balls(v) for name, v in spot.point.items()}
-            return bare(arbs(ask_once(spot.problem.case(spot.point)).function("ball", point)))
+    def value(spot: Spot, bits: int) -> Values:
+        point = {name: balls(v) for name, v in spot.point.items()}
+        return bare(arbs(ask_once(spot.problem.case(spot.point)).function("ball", point)))
 
-        return at
-
-    return compare(values, [value(spot) for spot in key.spots]).kind == "equal"
+    return compare(values, [partial(value, spot) for spot in key.spots]).kind == "equal"
 
 
 class _Naming(ast.NodeTransformer):
@@ -239,15 +236,12 @@ def _evaluate_step(
     formula = Formula(text, ast.Expression(naming.visit(deepcopy(tree))), ())
     ready = make_readings({**key.shapes, **dict.fromkeys(naming.found, ())}, formula)
 
-    def step_at(spot: Spot) -> At:
-        def value(bits: int) -> Values:
-            known = spot.arbs(bits)  # no answer can read these names
-            known |= {name: box([each(spot, bits)], ()) for name, each in naming.found.items()}
-            return ready.at(spot)(bits)
+    def value(spot: Spot, bits: int) -> Values:
+        known = spot.arbs(bits)  # no answer can read these names
+        known |= {name: box([each(spot, bits)], ()) for name, each in naming.found.items()}
+        return ready.at(spot)(bits)
 
-        return value
-
-    return ready, list(map(step_at, key.spots)), bool(naming.found)
+    return ready, [partial(value, spot) for spot in key.spots], bool(naming.found)
 
 
 def _differentiate(key: Key, body: ast.expr, variable: str) -> Inner:
@@ -340,8 +334,8 @@ def _find_wrong(key: Key, name: str, given: Params) -> Judgement | None:
 
 def _fits_everywhere(key: Key, own: Judgement, wrong: Sequence[Judgement], off: float) -> bool:
     """Whether a formula is what follows from formulas, at every point; nothing is no answer."""
-    due = [_go_on_from(key, own, wrong, spot) for spot in key.spots]
-    mine = [_answer_at(key, own, spot) for spot in key.spots]
+    due = [partial(_go_on_from, key, own.part, wrong, spot) for spot in key.spots]
+    mine = [partial(_answer_at, key, own, spot) for spot in key.spots]
     if compare(mine, due, off).kind != "equal":
         return False
     with precision(BITS[0]):
@@ -353,8 +347,8 @@ def _fits_here(key: Key, own: Judgement, wrong: Sequence[Judgement], off: float)
     """Whether an answer is what follows from others at the given point, as far as digits say."""
     spot, bits = key.spots[0], BITS[0]
     with precision(bits):
-        due = np.asarray(_go_on_from(key, own, wrong, spot, rounded=True)(bits), dtype=object)
-        mine = np.asarray(_answer_at(key, own, spot, rounded=True)(bits), dtype=object)
+        due = np.asarray(_go_on_from(key, own.part, wrong, spot, bits, rounded=True), dtype=object)
+        mine = np.asarray(_answer_at(key, own, spot, bits, rounded=True), dtype=object)
         level, pairs = level_of(due), zip(mine.flat, due.flat, strict=False)
         room = arb(0, off)  # of what is due
         if mine.shape != due.shape or not level > 0:
@@ -362,45 +356,40 @@ def _fits_here(key: Key, own: Judgement, wrong: Sequence[Judgement], off: float)
         return all(b.rad() <= SHARP * level and a.overlaps(b + b * room) for a, b in pairs)
 
 
-def _answer_at(key: Key, judged: Judgement, spot: Spot, *, rounded: bool = False) -> At:
+def _answer_at(
+    key: Key, judged: Judgement, spot: Spot, bits: int, *, rounded: bool = False
+) -> Values:
     """What was answered, at a point; or balls, each of all that may have been rounded to it."""
     assert judged.ready is not None
-    ready, at = judged.ready, judged.ready.at(spot)
-
-    def wide_at(bits: int) -> Values:
-        found = np.asarray(at(bits), dtype=object)
-        noise, level = np.broadcast_to(key.noise(judged.part), found.shape), level_of(found)
-
-        spread = np.frompyfunc(partial(widen, level=level), 3, 1)
-        return np.asarray(spread(found, ready.half_units, noise), dtype=object)
-
-    return wide_at if rounded else at
+    found = judged.ready.at(spot)(bits)
+    if not rounded:
+        return found
+    numbers = np.asarray(found, dtype=object)
+    noise, level = np.broadcast_to(key.noise(judged.part), numbers.shape), level_of(numbers)
+    spread = np.frompyfunc(partial(widen, level=level), 3, 1)
+    return np.asarray(spread(numbers, judged.ready.half_units, noise), dtype=object)
 
 
 def _go_on_from(
-    key: Key, own: Judgement, wrong: Sequence[Judgement], spot: Spot, *, rounded: bool = False
-) -> At:
-    """What follows for a part from what was answered to others, as a function of the bits."""
+    key: Key, part: str, wrong: Sequence[Judgement], spot: Spot, bits: int, *, rounded: bool = False
+) -> Values:
+    """What follows for a part from what was answered to others."""
     problem = key.problem
-    answers = [(each.part, _answer_at(key, each, spot, rounded=rounded)) for each in wrong]
+    try:
+        found = [_answer_at(key, each, spot, bits, rounded=rounded) for each in wrong]
+    except NoValue as error:
+        raise GradcheckError(f"an answer to go on with has no value: {error}") from None
+    cotangents = [(w.part, np.asarray(g, dtype=object)) for w, g in zip(wrong, found, strict=True)]
+    if any(g.shape != problem.inputs[name].shape for name, g in cotangents):
+        raise GradcheckError("an answer of another shape leads nowhere")
+    runs: list[RunOutcome] = []
 
-    def at(bits: int) -> Values:
-        try:
-            cotangents = [(name, np.asarray(each(bits), dtype=object)) for name, each in answers]
-        except NoValue as error:
-            raise GradcheckError(f"an answer to go on with has no value: {error}") from None
-        if any(g.shape != problem.inputs[name].shape for name, g in cotangents):
-            raise GradcheckError("an answer of another shape leads nowhere")
-        runs: list[RunOutcome] = []
+    def function(kind: str, inputs: Params) -> Value:
+        runs.append(problem.outcome_on(kind, inputs))
+        return runs[-1].value
 
-        def function(kind: str, inputs: Params) -> Value:
-            runs.append(problem.outcome_on(kind, inputs))
-            return runs[-1].value
-
-        case = replace(problem.case(spot.point), function=function)
-        return bare(chain_gradients(case, lambda: runs[-1].names, cotangents, bits)[own.part])
-
-    return at
+    case = replace(problem.case(spot.point), function=function)
+    return bare(chain_gradients(case, lambda: runs[-1].names, cotangents, bits)[part])
 
 
 # -- a set tests itself ----------------------------------------------------------------------------
