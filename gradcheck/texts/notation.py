@@ -182,23 +182,24 @@ class Notation:
     def _product(self, left: ast.expr, right: ast.expr) -> str:
         a, b = rank(left, self.axes), rank(right, self.axes)
         if a == 1 and b == 2:
-            return f"{self._transpose(right)}{self._gap(left)}{self._in(left, POWER)}"
+            return self._put_behind(self._transpose(right), left)
         inner = isinstance(left, ast.BinOp) and isinstance(left.op, ast.MatMult)
         first = self._in(left, PRODUCT if inner else POWER)
         if a == 1 and b == 1:
             first = self._transpose(left)
         elif a == 2 and isinstance(right, ast.BinOp) and isinstance(right.op, ast.MatMult):
             return f"{first} {self.of(right)[0]}"  # brackets change nothing
-        return f"{first}{self._gap(right)}{self._in(right, POWER)}"
+        return self._put_behind(first, right)
 
     def _transpose(self, tree: ast.expr) -> str:
         if isinstance(tree, ast.Attribute) and tree.attr == "T":
             return self._in(tree.value, POWER)
         return self.of(ast.Attribute(tree, "T"))[0]
 
-    def _gap(self, right: ast.expr) -> str:
-        """Between two factors of a matrix product: a blank, unless a bracket follows."""
-        return "" if self.of(right)[1] < POWER else " "
+    def _put_behind(self, first: str, right: ast.expr) -> str:
+        """Two factors of a matrix product: a blank between, unless a bracket follows."""
+        text, binding = self.of(right)
+        return f"{first} {text}" if binding >= POWER else first + self.say("()", text)
 
     # -- calls, names, powers ----------------------------------------------------------------------
 

@@ -29,7 +29,6 @@ from gradcheck.texts.entries import (
     broadcast,
     delta,
     draw_letter,
-    factor_terms,
     is_symmetric,
     leaf,
     letter,
@@ -39,7 +38,6 @@ from gradcheck.texts.entries import (
     places_of,
     size,
     sum_over,
-    turn_round,
 )
 from gradcheck.texts.rewriting import is_same
 from gradcheck.texts.writer import count_text, write_form
@@ -272,7 +270,7 @@ def _log_softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
 
 
 def _norm(at: PullSite, x: Form, ord: Value = None, axis: Value = None, **kept: Value) -> Form:
-    if ord == 1 and axis is None and len(x.shape) == 1:
+    if ord == 1:
         return at.g * call("sign", x)
     return _stretch(at.g / at.y, x, axis, **kept) * x
 
@@ -289,7 +287,7 @@ def _solve(at: PullSite, a: Form, b: Form) -> Form:
 
 def _call_on(g: Form, said: str, shape: Shape, binding: int = 0) -> Form:
     """A call on a product, behind what of that has no axes."""
-    parts = sympy.Mul.make_args(turn_round(factor_terms(g.expr)))
+    parts = sympy.Mul.make_args(g.expr)
     arrays, numbers = sympy.sift(parts, lambda part: bool(letters(part)), binary=True)
     inner = write_form(Form(sympy.Mul(*arrays), g.shape), binding)
     return Form(sympy.Mul(*numbers)) * leaf(said.format(inner), shape)
@@ -301,7 +299,7 @@ def reshape_form(g: Form, shape: Shape) -> Form:
     if [n for n in g.shape if n != 1] == [n for n in shape if n != 1]:
         return Form(g.expr.xreplace(dict(zip(old, new, strict=True))), shape)
     said = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
-    return _call_on(g, f"reshape({{}}, ({said}))", shape) if old else Form(g.expr, shape)
+    return _call_on(g, f"reshape({{}}, ({said}))", shape)
 
 
 RESHAPING = ("reshape", "ravel", "expand_dims", "squeeze", "copy")
