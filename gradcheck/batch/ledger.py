@@ -313,6 +313,13 @@ class Ledger:
 
     # -- judging -------------------------------------------------------------------------------
 
+    def find_judged(self, fingerprint: str, part: str, answer: Any) -> JudgedAnswer | None:
+        """The judgement of an answer that somebody has given before."""
+        hash = hash_question(fingerprint, part, pack_answer(answer))
+        sql = "SELECT verdict, score, 0.0, line FROM questions WHERE hash = ? AND line NOT NULL"
+        row = self.db.execute(sql, (hash,)).fetchone()
+        return JudgedAnswer(*row) if row else None
+
     def queue(self) -> dict[str, int]:
         """Line up the questions without a judgement; how many there are for each fingerprint."""
         self.db.commit()

@@ -213,6 +213,20 @@ def _reap(number: int) -> int:
 
 
 @dataclass(eq=False)
+class _Waiting:
+    """A task that waits, and the lesson without which no process should do it.
+
+    With the handle of a file that goes along.
+    """
+
+    task: Task
+    given: tuple[Any, ...]
+    lesson: Hashable = None
+    handle: int | None = None
+    future: "Future[Any]" = field(default_factory=Future)
+
+
+@dataclass(eq=False)
 class _Process:
     """A child at the other end of a pipe, and the lessons of its nursery that it knows."""
 
@@ -225,8 +239,8 @@ class _Process:
     heard: deque[tuple[str, Any]] = field(default_factory=deque)
     rest: bytes = b""  # of a message that has not come to its end
 
-    def ask(self, task: Task, given: Any, handle: int | None) -> Any:
-        """Do a task there, with a file that is open here; of a generator all that it gives.
+    def ask(self, asked: _Waiting) -> Any:
+        """Do a task there; of a generator all that it gives.
 
         Raises WorkerLost, or RuntimeError with what the task raised.
         """
@@ -234,9 +248,9 @@ class _Process:
         kind = ""
         self.left -= 1
         try:
-            self.pipe.send((task, given))
-            if handle is not None:
-                reduction.send_handle(self.pipe, handle, self.child.pid)
+            self.pipe.send((asked.task, asked.given))
+            if asked.handle is not None:
+                reduction.send_handle(self.pipe, asked.handle, self.child.pid)
             while kind != "end":
                 kind, found = self._hear(kind)
                 if kind == "fault":
@@ -285,17 +299,6 @@ class _Process:
             self.child.kill()
             self.child.join()
             self.pipe.close()
-
-
-@dataclass(eq=False)
-class _Waiting:
-    """A task that waits, and the lesson without which no process should do it."""
-
-    task: Task
-    given: tuple[Any, ...]
-    lesson: Hashable = None
-    handle: int | None = None
-    future: "Future[Any]" = field(default_factory=Future)
 
 
 class Pool:
@@ -384,18 +387,16 @@ class Pool:
 
     def _ask(self, k: int, asked: _Waiting) -> Any:
         """Have a task done; once more where its process was lost before anything had begun."""
-        for last in (False, True):
-            process = self._start(k, asked.lesson)
-            try:
-                return process.ask(asked.task, asked.given, asked.handle)
-            except WorkerLost as lost:
-                if lost.inside or lost.done or last:
-                    raise
-        raise AssertionError
+        try:
+            return self._start(k, asked.lesson).ask(asked)
+        except WorkerLost as lost:
+            if lost.inside or lost.done:
+                raise
+        return self._start(k, asked.lesson).ask(asked)
 
     def _start(self, k: int, lesson: Hashable = None) -> _Process:
         """The process of a thread: another one where it has ended, is old, or lacks a lesson."""
-        process, taught = self.processes[k], self.nursery.known if self.nursery else ()
+        process, taught = self.processes[k], self.nursery.known if self.nursery else frozenset()
         if process and not process.ended:
             if (process.left > 0 or not self.limits) and (
                 lesson in process.known or lesson not in taught
@@ -406,9 +407,8 @@ class Pool:
             raise RuntimeError("the pool was closed")
         pipe, theirs = multiprocessing.Pipe()
         with closing(theirs):
-            known = frozenset(taught)
             child = (self.nursery.fork if self.nursery else _spawn)(theirs, self.limits)
-        process = _Process(child, pipe, self.limits, known)
+        process = _Process(child, pipe, self.limits, taught)
         with self.news:
             self.processes[k] = process
             closed = self.closed
@@ -426,25 +426,22 @@ class Nursery(Pool):
 
     def __init__(self) -> None:
         """It begins to import at once."""
-        self.lessons: dict[Hashable, tuple[Any, ...]] = {}
-        self.known: set[Hashable] = set()
+        self.lessons: dict[Hashable, tuple[Future[Any], tuple[Any, ...]]] = {}
         super().__init__(1, None, None)
         if FORKS:
             self.submit(os.getpid)
 
     def learn(self, lesson: Hashable, task: Task, *given: Any) -> "Future[Any]":
         """Do a task there; whoever is forked afterwards knows what has come of it."""
-
-        def note(asked: "Future[Any]") -> None:
-            if asked.cancelled() or asked.exception():
-                self.lessons.pop(lesson, None)
-            else:
-                self.known.add(lesson)
-
-        self.lessons[lesson] = task, *given
         asked = self.submit(task, *given, turn="lessons")
-        asked.add_done_callback(note)
+        self.lessons[lesson] = asked, (task, *given)
         return asked
+
+    @property
+    def known(self) -> frozenset[Hashable]:
+        """The lessons that have been learned."""
+        done = [(each, asked) for each, (asked, _) in [*self.lessons.items()] if asked.done()]
+        return frozenset(e for e, asked in done if not (asked.cancelled() or asked.exception()))
 
     def fork(self, theirs: Connection, limits: Limits | None) -> "_Forked":
         """A process that works for the other end of a pipe."""
@@ -453,10 +450,8 @@ class Nursery(Pool):
 
     def _start(self, k: int, lesson: Hashable = None) -> _Process:
         before, process = self.processes[k], super()._start(k, lesson)
-        if process is not before:
-            lost, self.known = self.known, set()
-            for each in lost:
-                self.learn(each, *self.lessons[each])
+        for each in self.known if process is not before else ():
+            self.learn(each, *self.lessons[each][1])
         return process
 
 

@@ -282,7 +282,7 @@ def _read_typed(text: str, asked: Collection[str]) -> Iterator[tuple[str, Any]]:
 
 def _read_cells(file: File, asked: Collection[str]) -> tuple[None, Given]:
     """What a notebook or a typed page answers; None for what is empty."""
-    text = decode(file.read(CELL_BYTES, " - leave outputs and pictures out"), file.name)
+    text = decode(file.read(CELL_BYTES, " - leave outputs and pictures out"), file.name)[0]
     if file.ending == ".ipynb":
         found, cure = _read_tagged(text), "an answer's cell begins `#| gradcheck: PROBLEM`"
     else:

@@ -14,16 +14,7 @@ from gradcheck.cli.group import EXISTING, FINE, FOUND, MALFORMED, command, expla
 from gradcheck.cli.terminal import load_problems, load_sets, named, open_screen
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.errors import GradcheckError, underline
-from gradcheck.grading.key import (
-    SAMPLE,
-    Hidden,
-    find_hidden,
-    find_usual,
-    find_variant,
-    is_admitted,
-    list_findings,
-    make_key,
-)
+from gradcheck.grading import key
 from gradcheck.grading.marking import find_faults, find_positive_form
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.practice import generate_exercises
@@ -80,13 +71,13 @@ def lint_all(chosen: Sequence[Problem], self_tests_only: bool = False) -> int:
 
 def _lint(problem: Problem, self_tests_only: bool) -> Iterator[Text]:
     """What is to be mended, then the facts."""
-    ready = make_key(find_variant(problem, ""))
+    ready = key.make_key(key.find_variant(problem, ""))
     yield from (_warn(format_fault(fault), "red") for fault in find_faults(ready))
     failed, facts = _try_variants(problem)
     if self_tests_only:
         yield from failed
         return
-    found = list_findings(ready)
+    found = key.list_findings(ready)
     yield from (_format_finding(problem, finding) for finding in found if finding.cure)
     if ready.run is not None and ready.problem.programs and not ready.elsewhere:
         yield _warn(COPIED)  # they are compared at the given point alone
@@ -126,17 +117,17 @@ def _try_variants(problem: Problem) -> tuple[list[Text], list[str]]:
     if not problem.choices:
         return [], []
     wrong: list[Text] = []
-    groups: dict[frozenset[Hidden] | None, list[str]] = {}
-    drawn = sample_draws(problem, SAMPLE)
+    groups: dict[frozenset[key.Hidden] | None, list[str]] = {}
+    drawn = sample_draws(problem, key.SAMPLE)
     for each in drawn:
         own = with_draw(problem, each)
-        if is_admitted(problem, each):
+        if key.is_admitted(problem, each):
             where = f"(where {_format_numbers(own)})"
-            faults = map(format_fault, find_faults(make_key(own)))
+            faults = map(format_fault, find_faults(key.make_key(own)))
             wrong += [_warn(f"{fault} {where}", "red") for fault in faults]
         else:
-            found = find_hidden(problem, each)
-            more = None if found is None else found - find_usual(problem)
+            found = key.find_hidden(problem, each)
+            more = None if found is None else found - key.find_usual(problem)
             groups.setdefault(more, []).append(_format_numbers(own))
     left, most = len(drawn) - sum(map(len, groups.values())), count_possible(problem)
     facts = [f"{left} of {len(drawn)} variants looked at are drawn (of {most:,})"]
@@ -174,7 +165,7 @@ def variants(paths: tuple[Path, ...], students: Path, directory: Path) -> None:
     if not expected:
         raise GradcheckError(f"{students}: nobody is on this roster - one row a student is due")
     sheets = [
-        Sheet(name, called, [find_variant(problem, name) for problem in problems])
+        Sheet(name, called, [key.find_variant(problem, name) for problem in problems])
         for name, called in sorted(expected.items())
     ]
     _write_sheets(title, sheets, directory)

@@ -34,8 +34,8 @@ from gradcheck.batch.graded import (
 from gradcheck.batch.ledger import NAME, Ledger, Unusable, describe_trouble, lock_directory
 from gradcheck.batch.pool import OPEN, Cluster, Limits, Nursery, Pool
 from gradcheck.batch.roster import Roster, read_names, read_roster
-from gradcheck.batch.run import Batch, Progress, count_jobs
 from gradcheck.batch.submissions import AS_THEY_ARE, read_mapping, read_submissions
+from gradcheck.batch.work import Batch, Progress, count_jobs
 from gradcheck.cli.group import (
     EXISTING,
     FINE,

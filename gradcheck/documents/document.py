@@ -69,15 +69,9 @@ class Passage:
         shown = self.lines[min(line, len(self.lines)) - 1]
         first = min(self.character(line, start), len(shown))
         last = self.character(line, end) if end_line == line else len(shown)
-        return Complaint(
-            message=message,
-            cure=cure,
-            file=self.file,
-            line=self.line + line - 1,
-            column=self.column + first,
-            source=" " * (self.column - 1) + shown if len(shown) <= WIDEST else "",
-            width=max(last - first, 1),
-        )
+        source = " " * (self.column - 1) + shown if len(shown) <= WIDEST else ""
+        place = self.file, self.line + line - 1, self.column + first
+        return Complaint(message, cure, *place, source, max(last - first, 1))
 
 
 def locate_node(node: ast.AST) -> Where:
@@ -138,7 +132,7 @@ def read_yaml(text: str | bytes, file: str = "", *, limit: int = BYTES) -> "Docu
     if len(text) > limit:
         words = f"more than {limit:,} bytes, which is all that is read"
         raise TextError([Complaint(words, "split the file", file, 1, 1)])
-    text = text if isinstance(text, str) else decode(text, file)
+    text = text if isinstance(text, str) else decode(text, file)[0]
     text = SURROGATES.sub(lambda found: found[1] + json.loads(f'"{found[2]}"'), text)
     return Document(text.removeprefix("\ufeff"), file)
 

@@ -49,37 +49,31 @@ def read_table(content: bytes, name: str) -> Table:
     """The rows of a file, made as they are asked for; TextError, also later, says what is wrong."""
     if content.startswith(ARCHIVE):
         return _read_workbook(content, name)
-    encoding = read_mark(content) or "utf-8"
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError:
-        encoding = WINDOWS
-        text = decode(content, name, encoding)
+    text, encoding = decode(content, name, WINDOWS)
     first = QUOTED.sub("", text.partition("\n")[0])
     delimiter = max(DELIMITERS, key=first.count)
     return Table(_read_text(text, name, delimiter), delimiter, encoding)
 
 
-def decode(content: bytes, file: str, encoding: str = "") -> str:
-    """The text of a file that is UTF-8, or has a mark; TextError says where it is none."""
+def decode(content: bytes, file: str, *others: str) -> tuple[str, str]:
+    """The text of a file, and its encoding: that of its mark, or UTF-8, or the first that fits.
+
+    TextError says where it is none.
+    """
     if content.startswith(ARCHIVE):
         words, cure = "this is an archive or an Excel workbook, no text", "call an archive .zip"
         raise TextError([Complaint(words, cure, file, 1)])
-    encoding = read_mark(content) or encoding or "utf-8"
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        before = content[: error.start].split(b"\n")
-        byte = content[error.start : error.start + 1].hex().upper()
-        name = {"utf-16": "UTF-16", WINDOWS: "UTF-8 or Windows-1252"}.get(encoding, "UTF-8")
-        words = f"this is not {name}: the byte {byte or 'at the end'}"
-        column = len(before[-1].decode("utf-8", "replace")) + 1
-        raise TextError([Complaint(words, CURE, file, len(before), column)]) from None
-
-
-def read_mark(start: bytes) -> str:
-    """The encoding that the mark at the beginning tells; empty without one."""
-    return next((name for mark, name in MARKS if start.startswith(mark)), "")
+    marked = [encoding for mark, encoding in MARKS if content.startswith(mark)]
+    for encoding in marked or ("utf-8", *others):
+        try:
+            return content.decode(encoding), encoding
+        except UnicodeDecodeError as error:
+            start = error.start
+    before, byte = content[:start].split(b"\n"), content[start : start + 1].hex().upper()
+    name = {"utf-16": "UTF-16", WINDOWS: "UTF-8 or Windows-1252"}.get(encoding, "UTF-8")
+    words = f"this is not {name}: the byte {byte or 'at the end'}"
+    column = len(before[-1].decode("utf-8", "replace")) + 1
+    raise TextError([Complaint(words, CURE, file, len(before), column)])
 
 
 def _read_text(text: str, name: str, delimiter: str) -> Iterator[Row]:

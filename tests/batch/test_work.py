@@ -20,9 +20,8 @@ from gradcheck.batch import work
 from gradcheck.batch.collect import Rules
 from gradcheck.batch.ledger import Ledger
 from gradcheck.batch.roster import Roster
-from gradcheck.batch.run import GIVEN_UP, OVER_BUDGET, TOO_SLOW, Batch
 from gradcheck.batch.submissions import Submission
-from gradcheck.batch.work import TOO_LARGE, Asking
+from gradcheck.batch.work import GIVEN_UP, OVER_BUDGET, TOO_LARGE, TOO_SLOW, Asking, Batch
 from gradcheck.problem import load_text
 from tests.support.batches import SET, calls, expect, grade, lines, made, outputs
 from tests.support.sweeping import at_most
@@ -237,7 +236,7 @@ def test_a_student_has_a_budget(tmp_path):
             ",".join(["ada", *(f"{2 * k}x" for k in range(2, 8))]),
         ]),
     })  # fmt: skip
-    budget = "from gradcheck.batch import run\nrun.BUDGET = 1.2\nrun.SIZE = 1\n"
+    budget = "from gradcheck.batch import work\nwork.BUDGET = 1.2\nwork.SIZE = 1\n"
     told = told_by(tmp_path, POISON + budget)
     assert {t["verdict"] for t in told if t["student"] == "ada"} == {"right"}
     why = [t["remarks"][0] for t in told if t["student"] == "eve"]
@@ -335,7 +334,7 @@ class Prompt:
 
 def test_an_executor_may_be_faster_than_we_look(monkeypatch):
     """Whatever has come back when it is looked at, the rest of the queue is judged too."""
-    monkeypatch.setattr("gradcheck.batch.run.SIZE", 1)
+    monkeypatch.setattr("gradcheck.batch.work.SIZE", 1)
     ledger = Ledger(None)
     batch = Batch(ledger, Prompt())
     batch.prepare([load_text(SET.encode())])

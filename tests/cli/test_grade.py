@@ -8,7 +8,7 @@ import yaml
 from click.testing import CliRunner
 from rich.console import Console
 
-from gradcheck.batch.run import Progress
+from gradcheck.batch.work import Progress
 from gradcheck.cli import main
 from gradcheck.cli.grade import follow
 from tests.support.commands import SINE, run

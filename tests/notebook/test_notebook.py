@@ -9,7 +9,7 @@ import pytest
 from gradcheck import check, tensor
 from gradcheck.diagnosis import explain
 from gradcheck.grading.key import find_variant, make_key
-from gradcheck.notebook.magic import NotebookPractice
+from gradcheck.notebook import NotebookPractice
 from gradcheck.problem import load
 from gradcheck.problem.load import make_question
 from tests.support.sets import set_of
