@@ -166,18 +166,13 @@ class Collector:
                 id, part = self.targets[name]
                 blank = isinstance(answer, str) and not answer.strip()
                 found.setdefault(id, {})[part] = None if blank else answer
-            else:
-                self._meet(read, name)
+            elif not self.rules.problems or name.partition(".")[0] in self.rules.problems:
+                key = read.table, name[:LONGEST]
+                if key in self.strangers or len(self.strangers) < STRANGERS:
+                    self.strangers.setdefault(key, []).append(read.file)
+                else:
+                    self.untold += 1
         return found
-
-    def _meet(self, read: Submission, name: str) -> None:
-        if self.rules.problems and name.partition(".")[0] not in self.rules.problems:
-            return
-        key = read.table, name[:LONGEST]
-        if key in self.strangers or len(self.strangers) < STRANGERS:
-            self.strangers.setdefault(key, []).append(read.file)
-        else:
-            self.untold += 1
 
     def _describe_strangers(self) -> Iterator[tuple[str, bool]]:
         """What is said of each, and whether somebody must look: one that was asked is near."""

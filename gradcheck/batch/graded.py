@@ -11,7 +11,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import combinations, groupby
 from pathlib import Path
 from statistics import correlation, fmean
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -97,23 +97,19 @@ def _apply_share(line: Line, verdict: str, score: float, kept: float, note: str 
     return {**line, "verdict": verdict, "score": score, **said}
 
 
-@dataclass(frozen=True)
-class Change:
-    """An answer that is judged otherwise than when the batch was last complete, and why."""
+class Change(NamedTuple):
+    """An answer that is judged otherwise than when the batch was last complete, and why.
+
+    `before` and `after` are the verdict (None: there was none), the points, and how many there are.
+    Where they are the same, only the explanation is new.
+    """
 
     student: str
     problem: str
     part: str
-    before: Line | None
-    after: Line | None
     why: str
-
-    @property
-    def counts(self) -> bool:
-        """Whether somebody gains or loses something by it, and not only its explanation is new."""
-        was, now = self.before, self.after
-        told = ("verdict", "score", "points")
-        return was is None or now is None or any(was[name] != now[name] for name in told)
+    before: Sequence[Any]
+    after: Sequence[Any]
 
 
 def changes(ledger: Ledger) -> Iterator[Change]:
@@ -123,8 +119,9 @@ def changes(ledger: Ledger) -> Iterator[Change]:
         " WHEN y.number IS NULL THEN 'no longer handed in'"
         " WHEN x.number = y.number THEN 'in time or late, unlike before'"
         " WHEN x.answer = y.answer THEN 'the problem or its rubric changed'"
-        " ELSE 'another answer' END, x.line, COALESCE(m.points, x.score * before.kept),"
-        " y.line, COALESCE(m.points, y.score * answers.kept)"
+        " ELSE 'another answer' END, x.verdict, COALESCE(m.points, x.score * before.kept),"
+        " JSON_EXTRACT(x.line, '$.points'), y.verdict, COALESCE(m.points, y.score * answers.kept),"
+        " JSON_EXTRACT(y.line, '$.points')"
         " FROM {0} LEFT JOIN {1} USING (student, problem, part)"
         " LEFT JOIN questions x ON x.number = before.question"
         " LEFT JOIN questions y ON y.number = answers.question"
@@ -134,12 +131,8 @@ def changes(ledger: Ledger) -> Iterator[Change]:
     changed += " OR x.score > 0 AND before.kept != answers.kept"
     gone = both.format("before", "answers") + " WHERE answers.question IS NULL"
     rows = ledger.db.execute(f"{changed} UNION ALL {gone} ORDER BY 1, 2, 3")
-    for student, problem, part, why, *lines in rows:
-        before, after = (
-            None if line is None else {**json.loads(line), "score": score}
-            for line, score in (lines[:2], lines[2:])
-        )
-        yield Change(student, problem, part, before, after, why)
+    for student, problem, part, why, *both in rows:
+        yield Change(student, problem, part, why, both[:3], both[3:])
 
 
 # -- the class -------------------------------------------------------------------------------------

@@ -258,8 +258,12 @@ class _Process:
                 if kind == "item":
                     done.append(found)
         except (EOFError, OSError) as error:
-            late = isinstance(error, TimeoutError)
-            raise self._describe_end(done, inside=kind == "begun", late=late) from None
+            self.end()
+            code, most = self.child.exitcode, self.limits.seconds if self.limits else 0.0
+            why, late = f"its process ended with {code}", isinstance(error, TimeoutError)
+            if late or (hasattr(signal, "SIGPROF") and code == -signal.SIGPROF):
+                why, late = f"more than {most:g} seconds of computing", True
+            raise WorkerLost(why, done, kind == "begun", most if late else 0.0) from None
         return done or found
 
     def _hear(self, before: str) -> tuple[str, Any]:
@@ -285,13 +289,6 @@ class _Process:
         look = select.poll()  # a tenth of what the pipe's own look takes
         look.register(self.pipe, select.POLLIN)
         return bool(look.poll(seconds * 1e3))
-
-    def _describe_end(self, done: list[Any], *, inside: bool, late: bool) -> WorkerLost:
-        self.end()
-        code, most = self.child.exitcode, self.limits.seconds if self.limits else 0.0
-        if late or (hasattr(signal, "SIGPROF") and code == -signal.SIGPROF):
-            return WorkerLost(f"more than {most:g} seconds of computing", done, inside, most)
-        return WorkerLost(f"its process ended with {code}", done, inside, 0.0)
 
     def end(self) -> None:
         if not self.ended:

@@ -448,10 +448,8 @@ def list_files(paths: Iterable[Path]) -> Iterator[File | Notice]:
     """Every file of the paths, in order; what cannot be opened is said and passed over."""
     for path in paths:
         others: list[str] = []
-        if path.is_dir():
-            yield from _list_below(path, others)
-        else:
-            yield from _open_path(path, path.name, others)
+        below = path.is_dir()
+        yield from _list_below(path, others) if below else _open_path(path, path.name, others)
         if others:
             words = f"not read, for their kind is none of {' '.join(ENDINGS)}"
             if any(name.endswith(".py") for name in others):

@@ -224,16 +224,20 @@ def _notice(err: Console, words: str) -> None:
 def _show(ledger: Ledger, facts: ClassFacts, directory: Path | None) -> None:
     out = open_screen()
     if directory is None:
-        _show_answers(ledger, out)
+        about = ledger.problems()
+        for student in read_students(ledger, as_read=True):
+            for line in student.lines:
+                place = f"{escape_controls(student.name)}  {line['problem']}.{line['part']}  "
+                points = f"  {line['score']:g} of {line['points']:g}"
+                show_judged(out, line, about[line["problem"]]["program"], place, points)
     if not facts.totals:
         out.print("nobody was graded: no answers could be read")
     elif directory is None or len(facts.totals) <= MANY:
         sums = {name: got for name, _, got, _ in facts.totals}
         order = ledger.order() if directory is None else sorted(sums)
         table = TextTable(("student", "points"), right=("points",), gap=GAP)
-        for student in order:
-            if student in sums:
-                table.add(escape_controls(student), f"{sums[student]:g} of {facts.possible:g}")
+        for name in (name for name in order if name in sums):
+            table.add(escape_controls(name), f"{sums[name]:g} of {facts.possible:g}")
         out.print(table)
     if len(facts.totals) > 1:
         _show_class(facts, out)
@@ -266,30 +270,19 @@ def _show_class(facts: ClassFacts, out: Console) -> None:
 def _show_changes(found: Iterable[Change], out: Console) -> None:
     changed = same = 0
     for each in found:
-        if not each.counts:
+        if each.before == each.after:
             same += 1
             continue
         if not changed:
             out.print()
         changed += 1
-        was, now = (
-            "nothing" if line is None else "{verdict} {score:g} of {points:g}".format_map(line)
-            for line in (each.before, each.after)
-        )
+        both = each.before, each.after
+        was, now = ("{} {:g} of {:g}".format(*said) if said[0] else "nothing" for said in both)
         head = f"{escape_controls(each.student)}  {each.problem}.{each.part}"
         out.print(Text(f"{head}  {was} -> {now}  ({each.why})"), soft_wrap=True)
     again = f"; judged again, with the same points: {same:,}" if same else ""
     has = "judgement has" if changed < 2 else "judgements have"
     out.print(f"\n{f'{changed:,}' if changed else 'no'} {has} changed{again}")
-
-
-def _show_answers(ledger: Ledger, out: Console) -> None:
-    about = ledger.problems()
-    for student in read_students(ledger, as_read=True):
-        for line in student.lines:
-            place = f"{escape_controls(student.name)}  {line['problem']}.{line['part']}  "
-            points = f"  {line['score']:g} of {line['points']:g}"
-            show_judged(out, line, about[line["problem"]]["program"], place, points)
 
 
 # -- gradebooks and pages of what was graded -------------------------------------------------------

@@ -55,7 +55,10 @@ def serve(paths: tuple[Path, ...], host: str, port: int, **said: Any) -> None:
     machine alone unless --host says otherwise.
     """
     asked, read = SimpleNamespace(**said), load_sets(paths or tuple(list_sets()))
-    _check_machine()
+    if not hasattr(os, "fork"):
+        raise GradcheckError("the pages need Linux or macOS, where a process can be copied")
+    if lacking := ", ".join(name for module, name in NEEDED.items() if find_spec(module) is None):
+        raise GradcheckError(f"{lacking} is not installed - pip install 'gradcheck[web]'")
     directory, roster = asked.directory, None
     if asked.course and not directory:
         raise click.UsageError("--course needs -o DIR: the codes are kept there, with the attempts")
@@ -80,13 +83,6 @@ def serve(paths: tuple[Path, ...], host: str, port: int, **said: Any) -> None:
         queue = Queue(course.askings, processes=asked.workers)
         how = directory, asked.feedback, asked.secure, asked.hosts, roster
         _run(Practice(course, queue, *how), listening)
-
-
-def _check_machine() -> None:
-    if not hasattr(os, "fork"):
-        raise GradcheckError("the pages need Linux or macOS, where a process can be copied")
-    if lacking := ", ".join(name for module, name in NEEDED.items() if find_spec(module) is None):
-        raise GradcheckError(f"{lacking} is not installed - pip install 'gradcheck[web]'")
 
 
 def _hand_out(course: Path, directory: Path) -> Roster:

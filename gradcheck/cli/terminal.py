@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -60,24 +60,17 @@ def load_sets(paths: tuple[Path, ...]) -> "list[ProblemSet]":
     """All problem sets; every malformed file is complained of before anything runs."""
     bound_memory()
     read, complaints = [], []
-    for file in _list_files(paths):
-        try:
-            read.append(_set(file))
-        except (GradcheckError, OSError) as error:
-            complaints.append(explain(error)[1])
+    for path in paths:
+        inside = (p for p in path.rglob("*") if p.suffix in PROBLEM_ENDINGS and p.is_file())
+        for file in sorted(inside) if path.is_dir() else [path]:
+            try:
+                read.append(_set(file))
+            except (GradcheckError, OSError) as error:
+                complaints.append(explain(error)[1])
     if complaints or not read:
         click.echo("\n".join(complaints) or "no problem files there", err=True)
         sys.exit(MALFORMED)
     return read
-
-
-def _list_files(paths: tuple[Path, ...]) -> Iterator[Path]:
-    for path in paths:
-        if path.is_dir():
-            found = (p for p in path.rglob("*") if p.suffix in PROBLEM_ENDINGS and p.is_file())
-            yield from sorted(found)
-        else:
-            yield path
 
 
 def _set(file: Path) -> "ProblemSet":

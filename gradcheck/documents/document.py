@@ -40,7 +40,6 @@ class Passage:
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """The character offset at which each line starts."""
         return (0, *accumulate(len(line) + 1 for line in self.lines))
 
     def character(self, line: int, byte: int) -> int:
@@ -51,14 +50,13 @@ class Passage:
         coded = text.encode(errors="replace")[:byte]
         return byte if text.isascii() else len(coded.decode(errors="ignore"))
 
-    def offset(self, line: int, byte: int) -> int:
-        """The character offset in the text of a byte column of a line."""
-        return self.starts[min(line, len(self.lines)) - 1] + self.character(line, byte)
-
     def span(self, where: Where) -> tuple[int, int]:
         """The character offsets between which a place lies."""
-        line, end_line, start, end = where
-        return self.offset(line, start), self.offset(end_line, end)
+        first, last = (
+            self.starts[min(line, len(self.lines)) - 1] + self.character(line, byte)
+            for line, byte in (where[::2], where[1::2])
+        )
+        return first, last
 
     def text(self, where: Where) -> str:
         return self.source[slice(*self.span(where))]
@@ -248,7 +246,6 @@ class Document:
         return self.parser.check_event(end) and bool(self.parser.get_event())
 
     def _check_properties(self, event: Any) -> None:
-        """Refuse aliases, anchors and tags."""
         if isinstance(event, yaml.AliasEvent):
             what = f"the alias `*{event.anchor}`"
         elif event.anchor is not None:
