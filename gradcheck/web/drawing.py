@@ -18,6 +18,7 @@ from gradcheck.grading.spots import Spot
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import run_once
 from gradcheck.plots.graph import list_remarks, make_graph, render_graph
+from gradcheck.problem.record import Part
 from gradcheck.report.figures import WRITTEN_ENTRIES, plain
 
 POINTS = 121
@@ -49,7 +50,7 @@ def draw_problem(key: Key) -> Drawn:
     }
 
 
-def trace_answer(key: Key, part: str, answer: Any) -> Curve | None:
+def trace_answer(key: Key, part: Part, answer: Any) -> Curve | None:
     """An answer's own curve, where the problem has one."""
     return _try_drawing(partial(_trace, key, part, answer)) if _is_plane(key) else None
 
@@ -164,13 +165,12 @@ def _find_middle(value: Any) -> float:
     return float(np.asarray(value, dtype=object).item())
 
 
-def _trace(key: Key, part: str, answer: Any) -> Curve | None:
-    asked = key.problem.part(part)
-    ready = key.read(asked, answer) if asked else None
-    if ready is None or ready.plain:
+def _trace(key: Key, part: Part, answer: Any) -> Curve | None:
+    ready = key.read(part, answer)
+    if ready.plain:
         return None
     found = []
-    for x, spot in _list_spots(key, part):
+    for x, spot in _list_spots(key, part.name):
         value: Any = None
         with suppress(*FAULTS):
             value = find_floats(ready.at(spot))

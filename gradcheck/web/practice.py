@@ -1,24 +1,33 @@
-"""What a server knows and does: an answer judged and kept, mistakes made and gone since."""
+"""What a server knows and does: an answer judged and kept, mistakes made and gone since.
 
+One thread writes the ledger, and commits an attempt before the reply.
+"""
+
+import asyncio
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from zlib import crc32
 
-from gradcheck.batch.ledger import JudgedAnswer, pack_answer
+from gradcheck.batch.collect import describe_problem
+from gradcheck.batch.ledger import NAME, JudgedAnswer, Ledger, fingerprint, pack_answer
 from gradcheck.batch.roster import Roster
-from gradcheck.batch.work import Asking, Course, leave_answer
+from gradcheck.batch.work import Asking, Course, leave_answer, pack
 from gradcheck.errors import OURS
+from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.marking import gather_among
 from gradcheck.practice.drawing import RULES
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.draw import Draw, draw_of, fold_name, with_draw
 from gradcheck.problem.record import Part
+from gradcheck.report.judgements import LEVELS
 from gradcheck.web import work
-from gradcheck.web.book import Attempt, Book
 from gradcheck.web.work import Queue, RanAway, Sender, WorkerFault
 
 NEXT = re.compile(r"next\.([a-z-]{1,60})\.(\d{1,4})")
@@ -26,6 +35,129 @@ KINDS = [kind for kinds in RULES.values() for kind in kinds]
 SHOWN = frozenset(m for kind in KINDS for m in (*kind.mistakes, *kind.also))
 """Mistakes for which the next problem can be made."""
 MOST = 1_000  # pictures, and problems that were made, that are remembered
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a student tried at a part, and how it was judged; `at` in UTC."""
+
+    problem: str
+    part: str
+    verdict: str
+    line: str
+    at: str
+
+    @property
+    def said(self) -> dict[str, Any]:
+        return dict(json.loads(self.line))
+
+
+Found = TypeVar("Found")
+
+
+def run_in_thread(method: Callable[..., Found]) -> Callable[..., Awaitable[Found]]:
+    """A method that is done by the thread of the ledger, and awaited."""
+
+    @wraps(method)
+    def begin(book: "Book", *given: Any) -> Awaitable[Found]:
+        return asyncio.get_running_loop().run_in_executor(book.thread, method, book, *given)
+
+    return begin
+
+
+class Book:
+    """A ledger in a directory, or in memory; SQLite wants one thread, and has it."""
+
+    def __init__(self, directory: Path | None, feedback: str = LEVELS[-1]) -> None:
+        self.path, self.feedback = directory / NAME if directory else None, feedback
+        self.thread = ThreadPoolExecutor(1, "ledger")
+
+    @run_in_thread
+    def open(self, course: Course) -> None:
+        """Open it, and put the problems in; the answer to each of their parts is missing."""
+        self.ledger = Ledger(self.path)
+        self.missing = []
+        for id, problem in course.problems.items():
+            self.ledger.add_problem(id, fingerprint(problem), describe_problem(problem))
+            for part in problem.parts:
+                worth = problem.points * part.weight
+                judged = Judgement(id, part.name, None, "missing", 0.0, worth)
+                number = self._settle(problem, part, None, pack(judged, ""))
+                self.missing.append((id, part.name, number))
+        title = next((s.title for s, _ in course.sets if s.title), "")
+        self.ledger.know("title", self.ledger.fact("title") or title)
+        least = min(self.ledger.feedback(), self.feedback, key=LEVELS.index)
+        self.ledger.know("feedback", least)  # no report tells more than a page may
+        self.ledger.know("complete", "yes")
+        self.ledger.save()
+
+    async def close(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(self.thread, self.ledger.close)
+        self.thread.shutdown()
+
+    @run_in_thread
+    def find_judged(self, problem: Problem, part: Part, answer: Any) -> JudgedAnswer | None:
+        return self.ledger.find_judged(fingerprint(problem), part.name, answer)
+
+    @run_in_thread
+    def keep(
+        self, student: str, problem: Problem, part: Part, answer: Any, judged: JudgedAnswer
+    ) -> None:
+        """Keep an attempt, committed when this returns; what was right once stays the answer."""
+        try:
+            number = self._settle(problem, part, answer, judged)
+            if not self._row("SELECT 1 FROM students WHERE name = ?", student):
+                self.ledger.add_student(student, "", "")
+                for row in self.missing:
+                    self.ledger.take(student, *row)
+            standing = (
+                "SELECT verdict FROM answers JOIN questions ON number = question"
+                " WHERE student = ? AND answers.problem = ? AND answers.part = ?"
+            )
+            place = student, problem.id, part.name
+            if judged.verdict == "right" or self._row(standing, *place) != ("right",):
+                self.ledger.take(*place, number)
+            last = "SELECT question FROM attempts WHERE student = ? ORDER BY number DESC LIMIT 1"
+            if self._row(last, student) != (number,):  # a hint is no new attempt
+                now = datetime.now(UTC).isoformat(timespec="seconds")
+                sql = "INSERT INTO attempts (student, question, at) VALUES (?, ?, ?)"
+                self.ledger.db.execute(sql, (student, number, now))
+            self.ledger.save()
+        except BaseException:  # half an attempt is none
+            self.ledger.db.rollback()
+            raise
+
+    @run_in_thread
+    def marks(self, student: str) -> dict[tuple[str, str], str]:
+        """The verdicts of a student's answers that count, by problem and part."""
+        sql = (
+            "SELECT answers.problem, answers.part, verdict FROM answers JOIN questions"
+            " ON number = question WHERE student = ? AND verdict != 'missing'"
+        )
+        rows = self.ledger.db.execute(sql, (student,))
+        return {(problem, part): verdict for problem, part, verdict in rows}
+
+    @run_in_thread
+    def history(self, student: str) -> Sequence[Attempt]:
+        """All that a student tried, the oldest first."""
+        sql = (
+            "SELECT problem, part, verdict, line, at FROM attempts JOIN questions"
+            " ON questions.number = question WHERE student = ?"
+            " AND line IS NOT NULL ORDER BY attempts.number"
+        )
+        return [Attempt(*row) for row in self.ledger.db.execute(sql, (student,))]
+
+    def _row(self, sql: str, *given: Any) -> Any:
+        return self.ledger.db.execute(sql, given).fetchone()
+
+    def _settle(self, problem: Problem, part: Part, answer: Any, judged: JudgedAnswer) -> int:
+        """Put a judgement where no other is; the number of the question."""
+        number = self.ledger.number(problem.id, fingerprint(problem), part.name, answer)
+        self.ledger.settle([(number, judged)])
+        return number
+
+
+# -- a course, and what was made for one student ---------------------------------------------------
 
 
 @dataclass(eq=False)
@@ -98,7 +230,9 @@ class Practice:
             return None
         if id not in self.made and made[1] in SHOWN:
             said = await self.ask(sender, {"text": ""}, work.compose, made[1], int(made[2]))
-            _make_room(self.made)[id] = _compose(id, said)
+            asking = Asking(said["text"].encode(), id, said.get("id", ""))
+            found = load_text(asking.text, id).problems[0] if asking.text else None
+            _make_room(self.made)[id] = found and replace(found, id=id), asking
         return self.made[id][0] if id in self.made else None
 
     def asking(self, problem: Problem) -> Asking:
@@ -141,13 +275,6 @@ def name_like(id: str) -> str:
     """The id of another problem for the same mistake; empty of a problem that was made for none."""
     made = NEXT.fullmatch(id)
     return f"next.{made[1]}.{(int(made[2]) + 1) % 10_000}" if made else ""
-
-
-def _compose(id: str, said: Mapping[str, str]) -> tuple[Problem | None, Asking]:
-    """The only problem of a set, by the id under which it is asked for here."""
-    asking = Asking(said["text"].encode(), id, said.get("id", ""))
-    found = load_text(asking.text, id).problems[0] if asking.text else None
-    return found and replace(found, id=id), asking
 
 
 def _make_room(known: dict[Any, Any]) -> dict[Any, Any]:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
@@ -189,6 +189,25 @@ class Queue:
 # -- what a worker does: about a problem of the sets -----------------------------------------------
 
 
+def within_limits(do: Callable[..., Said]) -> Callable[..., Said]:
+    """What is said within the limits, or what is wrong with something that was typed, and where."""
+
+    @wraps(do)
+    def say(*given: Any) -> Said:
+        try:
+            with work_on_item():
+                return do(*given)
+        except TextError as error:
+            first = error.complaints[0]
+            words = f"{first.message} - {first.cure}" if first.cure else first.message
+            at = {"column": first.column or 1, "line": first.line or 1}
+            return {"complaint": words, **at, "width": max(first.width, 1), "source": first.source}
+        except (GradcheckError, NotScalar) as error:
+            return {"complaint": str(error), "column": 1, "source": ""}
+
+    return say
+
+
 def prepare(asking: Asking) -> Said:
     """Why a problem cannot be asked, empty if it can; what its page shows, and which mistakes."""
     asking = replace(asking, draw=find_variant(asking, ""))  # as somebody without a name has it
@@ -218,7 +237,7 @@ def judge(asking: Asking, part: str, answer: str) -> JudgedAnswer:
 
 
 def understand(asking: Asking, part: str, answer: Any) -> Said:
-    return _try(_read, ready(asking), part, "" if answer is None else answer)
+    return within_limits(_read)(ready(asking), part, "" if answer is None else answer)
 
 
 def draw(asking: Asking) -> Said:
@@ -237,20 +256,10 @@ def solve(asking: Asking, variant: Said) -> Said:
 
 def see(asking: Asking, judged: Said) -> Said:
     """An answer's own curve, and where in it the mistake stands."""
-    return _try(_see, ready(asking), judged)
+    return within_limits(_see)(ready(asking), judged)
 
 
 # -- about a function that somebody typed ----------------------------------------------------------
-
-
-def free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
-    """A typed function, drawn; and an answer to its derivative, judged, if there is one."""
-    return _try(_judge_typed, expression, tuple(given), wrt, answer)
-
-
-def understand_free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
-    """How a typed function is read, or an answer to its derivative."""
-    return _try(_read_typed, expression, given, wrt, answer)
 
 
 def _make_question(expression: str, given: Sequence[str], wrt: str) -> Problem:
@@ -262,8 +271,10 @@ def _make_key(expression: str, given: tuple[str, ...], wrt: str) -> Key:
     return make_key(_make_question(expression, given, wrt))
 
 
-def _judge_typed(expression: str, given: tuple[str, ...], wrt: str, answer: str) -> Said:
-    found = _make_key(expression, given, wrt)
+@within_limits
+def free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
+    """A typed function, drawn; and an answer to its derivative, judged, if there is one."""
+    found = _make_key(expression, tuple(given), wrt)
     parts, source = found.problem.parts, found.problem.program.source
     names = [each.name for each in parts]
     said: Said = {"program": source, "mathml": as_mathml(source), "part": names[0], "parts": names}
@@ -274,7 +285,9 @@ def _judge_typed(expression: str, given: tuple[str, ...], wrt: str, answer: str)
     return said
 
 
-def _read_typed(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
+@within_limits
+def understand_free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
+    """How a typed function is read, or an answer to its derivative."""
     problem = _make_question(expression, given, wrt)
     if answer:
         return _read(Key(problem, (draw_given_point(problem),), ()), problem.parts[0].name, answer)
@@ -286,9 +299,9 @@ def _read_typed(expression: str, given: Sequence[str], wrt: str, answer: str) ->
 
 
 def _see(found: Key, judged: Said) -> Said:
-    part = found.problem.part(judged["part"])
-    place = None if part is None else locate_mistake(found, part, judged)
-    return {"curve": trace_answer(found, judged["part"], judged["answer"]), "place": place}
+    [part] = (each for each in found.problem.parts if each.name == judged["part"])
+    curve = trace_answer(found, part, judged["answer"])
+    return {"curve": curve, "place": locate_mistake(found, part, judged)}
 
 
 def _read(found: Key, name: str, answer: Any) -> Said:
@@ -297,17 +310,3 @@ def _read(found: Key, name: str, answer: Any) -> Said:
         return {"complaint": f"there is no part {name}", "column": 1}
     understood, notes = describe_reading(found, part, answer)
     return {"understood": understood, "mathml": as_mathml(understood), "notes": list(notes)}
-
-
-def _try(do: Callable[..., Said], *given: Any) -> Said:
-    """What is said within the limits, or what is wrong with something that was typed, and where."""
-    try:
-        with work_on_item():
-            return do(*given)
-    except TextError as error:
-        first = error.complaints[0]
-        words = f"{first.message} - {first.cure}" if first.cure else first.message
-        place = {"column": first.column or 1, "line": first.line or 1, "width": max(first.width, 1)}
-        return {"complaint": words, **place, "source": first.source}
-    except (GradcheckError, NotScalar) as error:
-        return {"complaint": str(error), "column": 1, "source": ""}

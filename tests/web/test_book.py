@@ -13,7 +13,7 @@ import pytest
 
 from gradcheck.cli import main
 from gradcheck.help import read_page
-from gradcheck.web.book import Book, run_in_thread
+from gradcheck.web.practice import Book, run_in_thread
 from tests.support.batches import expect, report
 from tests.support.browser import running
 from tests.support.practising import COURSE, RIGHT, WRONG, as_student, attempted, served

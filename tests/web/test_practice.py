@@ -6,8 +6,7 @@ import re
 import pytest
 
 from gradcheck.practice import next_problem
-from gradcheck.web.book import Attempt
-from gradcheck.web.practice import ORDER, find_made
+from gradcheck.web.practice import ORDER, Attempt, find_made
 from tests.support.batches import grade, lines, made, report
 from tests.support.practising import RIGHT, WRONG, as_student, served
 from tests.support.sets import set_of
