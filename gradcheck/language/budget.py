@@ -1,7 +1,7 @@
 """What a program may use, counted as it runs: no clock, so the same program ends the same way."""
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from math import isqrt, prod
 from operator import index
 
@@ -114,31 +114,31 @@ def count_multiplications(args: Collection[Value], made: Value) -> int:
 
 # An entry of a list takes this many times as long to look at as an element of an array.
 LIST_ENTRY = 20
+FEWER = "use fewer turns or smaller arrays"
+
+
+def _limit(most: int, what: str, cure: str) -> int:
+    """A limit, what there is too much of beyond it, and what to do."""
+    return field(default=most, metadata={"what": what, "cure": cure})
 
 
 @dataclass(frozen=True)
 class Budget:
-    steps: int = 100_000  # turns of loops, and calls
-    depth: int = 50  # helpers that call helpers
-    elements: int = 10_000_000  # of one array or range
-    entries: int = 1_000_000  # of one list, with those of the lists in it
-    total: int = 200_000_000  # elements made over the whole run
-    products: int = 1_000_000_000  # multiplications inside matmul and its kin, over the whole run
-    bits: int = 10_000  # of an integer
-    exponent: int = PROGRAM_EXPONENT  # of a power, where it is an integer
+    """What a run may use, of steps, elements made and products altogether."""
+
+    steps: int = _limit(100_000, "steps (turns of loops, and calls)", "use fewer turns")
+    depth: int = _limit(50, "calls inside calls", "write a loop")
+    elements: int = _limit(10_000_000, "elements in one array", "make it smaller")
+    entries: int = _limit(1_000_000, "entries in one list", "make it shorter")
+    total: int = _limit(200_000_000, "elements made altogether", FEWER)
+    products: int = _limit(10**9, "multiplications of matrix entries", "multiply smaller matrices")
+    bits: int = _limit(10_000, "bits in one integer", "write a decimal number: `10.0**n`")
+    exponent: int = _limit(
+        PROGRAM_EXPONENT, "as the exponent of a power", "choose a smaller exponent"
+    )
 
 
-LIMITS = {
-    "steps": ("steps (turns of loops, and calls)", "use fewer turns"),
-    "depth": ("calls inside calls", "write a loop"),
-    "elements": ("elements in one array", "make it smaller"),
-    "entries": ("entries in one list", "make it shorter"),
-    "total": ("elements made altogether", "use fewer turns or smaller arrays"),
-    "products": ("multiplications of matrix entries", "multiply smaller matrices"),
-    "bits": ("bits in one integer", "write a decimal number: `10.0**n`"),
-    "exponent": ("as the exponent of a power", "choose a smaller exponent"),
-}
-"""What there is too much of, and what to do."""
+LIMITS = {each.name: each.metadata for each in fields(Budget)}
 
 
 class Meter:
@@ -153,8 +153,7 @@ class Meter:
 
     def expect(self, limit: str, amount: int) -> None:
         if amount > getattr(self.budget, limit):
-            what, cure = LIMITS[limit]
-            raise make_refusal(what, getattr(self.budget, limit), cure)
+            raise make_refusal(limit=getattr(self.budget, limit), **LIMITS[limit])
 
     def spend(self, limit: str, amount: int = 1) -> None:
         self.spent[limit] += amount
@@ -177,21 +176,27 @@ class Meter:
         self.expect("entries", entries)
         self.spend("total", LIST_ENTRY * entries)
 
-    def measure(self, value: Value) -> None:
-        """Charge for lists in lists; looking stops at the limits, for a list may hold itself."""
+    def measure(self, value: Value) -> bool:
+        """Charge for lists in lists; whether a text or a type is among them.
+
+        Looking stops at the limits, for a list may hold itself. A type in a tuple is a dtype whose
+        every entry is an array: `(int, (1000, 1000))`.
+        """
         if not isinstance(value, list | tuple):
             self.expect("elements", prod(shape_of(value)))
-            return
-        entries, extra, left = len(value), 0, [value]
+            return False
+        entries, extra, left, texts = len(value), 0, [value], False
         while left and entries <= self.budget.entries and entries + extra <= self.budget.elements:
             for each in left.pop():
                 if isinstance(each, list | tuple):
                     entries += len(each)
                     left.append(each)
                 elif type(each) is not float and type(each) is not int:
+                    texts = texts or isinstance(each, str | type)
                     extra += prod(shape_of(each)) - 1
         self.charge_list(entries)
         self.expect("elements", entries + extra)
+        return texts
 
     def call(self, function: Routine, args: Value, kwargs: Value) -> Value:
         self.spend("steps")

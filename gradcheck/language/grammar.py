@@ -335,6 +335,7 @@ def find_assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
     targets = (
         target
         for node in list_statements(body)
+        if not isinstance(node, ast.AnnAssign)  # which is refused
         for target in (*getattr(node, "targets", ()), getattr(node, "target", ast.Pass()))
     )
     return frozenset().union(*map(list_targets, targets))

@@ -156,17 +156,27 @@ class Guards:
         return plain if plain is not exponent and plain.is_integer() else exponent
 
     def _limit_sequences(self, name: str, a: Value, b: Value) -> None:
-        if not (isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES)):
-            refuse_texts(name, [each for each in (a, b) if isinstance(each, list | tuple)])
-        if name == "multiply" and (isinstance(a, int) or isinstance(b, int)):
-            many, times = (b, a) if isinstance(a, int) else (a, b)
-            self.meter.expect("entries", len(many) * max(times, 0))
-        elif name == "add":
-            self.meter.expect("entries", sum(sum(find_array_shape(each)[:1]) for each in (a, b)))
-        else:
+        both = isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES)
+        if both and name != "add":
             self.meter.measure(a)
             self.meter.measure(b)
         self.meter.expect("elements", count_ahead(name, (a, b)))
+        if both and name == "add":
+            self.meter.expect("entries", len(a) + len(b))
+        elif not both:
+            self.refuse_texts(name, [each for each in (a, b) if isinstance(each, list | tuple)])
+            if name == "multiply" and (isinstance(a, int) or isinstance(b, int)):
+                many, times = (b, a) if isinstance(a, int) else (a, b)
+                self.meter.expect("entries", len(many) * max(times, 0))
+
+    def refuse_texts(self, function: str, values: Iterable[Value]) -> None:
+        """Measure lists, and refuse texts among numbers: but for words that say how, subscripts."""
+        for each in values:
+            if isinstance(each, str) and each not in WORDS and function != "einsum":
+                raise TypeError(f"a text is no argument of `{function}` - give it numbers")
+            if isinstance(each, list | tuple) and self.meter.measure(each):
+                said = f"a text among the numbers of `{function}`, or a type"
+                raise TypeError(f"{said} - give it numbers")
 
     def chain(self, names: tuple[str, ...], *sides: Value) -> Value:
         result: Value = True
@@ -301,10 +311,7 @@ class Guards:
 
     def fits(self, name: str, args: tuple[Value, ...], kwargs: Params) -> None:
         given = (*args, *kwargs.values())
-        refuse_texts(name, given)
-        for each in given:
-            if isinstance(each, list | tuple):
-                self.meter.measure(each)
+        self.refuse_texts(name, given)
         self.meter.expect("elements", count_ahead(name, given))
 
     def count_call(self, plain: Routine, args: tuple[Value, ...], kwargs: Params) -> Value:
@@ -413,33 +420,6 @@ def _stays_exact(name: str, a: Value, b: Value) -> bool:
         return True
     large = [np.abs(np.asarray(each, dtype=np.float64)) for each in (a, b)]
     return bool(np.all(OPERATIONS[name][0](*large) < EXACT_WHOLES))
-
-
-def refuse_texts(function: str, values: Value) -> None:
-    """Refuse texts where numbers are expected: but for words that say how, and subscripts."""
-    for each in values:
-        if isinstance(each, str) and each not in WORDS and function != "einsum":
-            raise TypeError(f"a text is no argument of `{function}` - give it numbers")
-        if isinstance(each, list | tuple) and has_text(each):
-            raise TypeError(
-                f"a text among the numbers of `{function}`, or a type - give it numbers"
-            )
-
-
-def has_text(values: Value) -> bool:
-    """Whether a text or a type stands in lists in lists; each is looked into once.
-
-    A type in a tuple is a dtype whose every entry is an array: `(int, (1000, 1000))`.
-    """
-    left, seen = [values], {id(values)}
-    while left:
-        for each in left.pop():
-            if isinstance(each, str | type):
-                return True
-            if isinstance(each, list | tuple) and id(each) not in seen:
-                seen.add(id(each))
-                left.append(each)
-    return False
 
 
 # -- Python's own functions ------------------------------------------------------------------------

@@ -45,6 +45,9 @@ CONSTANTS: "dict[str, tuple[float, Callable[[], sympy.Expr], Callable[[], arb]]]
     "inf": (np.inf, lambda: sympy.oo, arb.pos_inf),
 }
 CONTEXTS: dict[str, Routine] = {"no_grad": no_grad, "enable_grad": enable_grad}
+OF_ALL = CONTEXTS | STATELESS
+OF_KINDS = {"Tensor": "_numbers", "full": "_fill", "full_like": "_fill_like"}
+OF_KINDS |= dict.fromkeys(("array", "tensor", "asarray"), "_array")
 STEPS = (flat,), (flat, flat)  # the slopes of what chooses a number: `floor`, `//`
 INTERNAL = frozenset({"getitem", "setitem", "scatter"})
 # A run that is recorded gives these their meaning; elsewhere a layer is a function of its input.
@@ -142,21 +145,13 @@ class NumberKind:
         return made if exact else _round(made)
 
     def function(self, name: str) -> Routine:
-        if name in ("array", "tensor", "asarray"):
-            return self._array
-        if name == "Tensor":
-            return self._numbers
-        if name in CONTEXTS:
-            return CONTEXTS[name]
-        if name == "full":
-            return self._fill
-        if name == "full_like":
-            return lambda x, *args, **kwargs: self._fill(np.shape(x), *args, **kwargs)
+        if name in OF_KINDS:
+            return getattr(self, OF_KINDS[name])  # type: ignore[no-any-return]
         if name in MAKERS:
             maker = MAKERS[name]
             return lambda *args, **kwargs: self._hold(maker(*map(unwrap, args), **kwargs))
-        if name in STATELESS:
-            return STATELESS[name]
+        if name in OF_ALL:
+            return OF_ALL[name]
         if name in RECORDED_WORDS:
             return _refuse_unrecorded(name)
         if name.startswith(OF_METHODS):
@@ -239,9 +234,15 @@ class NumberKind:
             return number * np.ones(shape)
         return self._hold(np.full(shape, fill_value, dtype))
 
+    def _fill_like(self, x: Value, *args: Value, **kwargs: Value) -> Value:
+        return self._fill(np.shape(x), *args, **kwargs)
+
     def _hold(self, made: Value) -> Value:
-        plain = type(made) is np.ndarray and made.dtype.kind == "f"
-        return self.box(made) if plain or _is_of_integers(made) else made
+        """Floats as numbers of the kind, and Python's integers, which are like exact ones."""
+        if not isinstance(made, np.ndarray):
+            return made
+        integers = made.dtype == object and made.size and all(type(n) is int for n in made.flat)
+        return self.box(made) if integers or made.dtype.kind == "f" else made
 
 
 def _read_parameter(value: Value) -> Value:
@@ -250,12 +251,6 @@ def _read_parameter(value: Value) -> Value:
         return value
     plain = float(arbs(value).item().mid())
     return Fraction(repr(plain)) if np.isfinite(plain) else plain
-
-
-def _is_of_integers(made: Value) -> bool:
-    """Whether an array holds Python's: ones that are like exact numbers do."""
-    objects = isinstance(made, np.ndarray) and made.dtype == object and bool(made.size)
-    return objects and all(type(entry) is int for entry in made.flat)
 
 
 def _refuse_unrecorded(name: str) -> Routine:

@@ -6,7 +6,7 @@ a program declares or assigns can stand in their way.
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -48,6 +48,7 @@ from gradcheck.values import Value
 COMPLAINTS = 20
 LONGEST_NAME = 64
 INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
+NO_WORDS: frozenset[str] = frozenset()
 SUBSCRIPTS = re.compile(r"[A-Za-z.,\-> ]{0,100}")
 NAMELESS = "write `*` between factors, or give a function a name: `f = ...`, then `f(x)`"
 GUARDS = {
@@ -276,7 +277,11 @@ class NameWalk(ast.NodeVisitor):
                 self.refuse(func, "a call of what has no name", NAMELESS)
         role, name, owner = found.role, own or found.name, found.owner
         place = WORD_POSITIONS.get(name, 0) - (role == "postfix") if name in WORD_POSITIONS else -1
-        given = [self._argument(v, role, name, k == place) for k, v in enumerate(node.args)]
+        is_word = SUBSCRIPTS.fullmatch if name == "einsum" else WORDS.__contains__
+        given = [
+            self._argument(value, role, is_word if k == place else NO_WORDS.__contains__)
+            for k, value in enumerate(node.args)
+        ]
         args, keywords = [owner, *given] if owner else given, self._keywords(node, role)
         if role in ("variable", "helper"):
             name, args = "guard.call", args if owner else [func, *args]
@@ -299,26 +304,17 @@ class NameWalk(ast.NodeVisitor):
             if keyword.arg is None:
                 self.refuse(keyword, "a `**`", "write the arguments out one by one")
             elif self.good_name(keyword, keyword.arg):
-                known = self.vocabulary.dtypes if keyword.arg == "dtype" else WORDS
-                may_be_word = keyword.arg in WORD_KEYWORDS
-                value = self._argument(keyword.value, role, "", may_be_word, known)
+                known = WORDS if keyword.arg in WORD_KEYWORDS else NO_WORDS
+                known = self.vocabulary.dtypes if keyword.arg == "dtype" else known
+                value = self._argument(keyword.value, role, known.__contains__)
                 keywords.append(ast.copy_location(ast.keyword(keyword.arg, value), keyword))
         return keywords
 
-    def _argument(
-        self,
-        value: ast.expr,
-        role: str,
-        name: str,
-        may_be_word: bool,
-        known: frozenset[str] = WORDS,
-    ) -> ast.expr:
+    def _argument(self, value: ast.expr, role: str, is_word: Callable[[str], Value]) -> ast.expr:
         """A value; of a function's arguments a word or a type may be one too."""
         if role in ("function", "postfix", "guard"):
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                word = value.value
-                is_word = SUBSCRIPTS.fullmatch(word) if name == "einsum" else word in known
-                if not (may_be_word and is_word):
+                if not is_word(value.value):
                     self.refuse(value, *TEXT)
                 return value
             if kind := self._type(value):

@@ -107,11 +107,6 @@ class Program:
     def source(self) -> str:
         return self.passage.source
 
-    @property
-    def functions(self) -> frozenset[str]:
-        """The functions of the vocabulary that the program calls, by their own names."""
-        return frozenset(name for table, name in self.needs if table == "fn")
-
 
 def check_program(
     source: str | Passage,

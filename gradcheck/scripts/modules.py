@@ -164,6 +164,10 @@ class Identity(Module):
         return x
 
 
+def _own(value: Tensor) -> Tensor:
+    return value if value._parameter else Parameter(value)
+
+
 class ModuleDict(Module, MutableMapping[str, Value]):
     __hash__ = object.__hash__
 
@@ -171,14 +175,14 @@ class ModuleDict(Module, MutableMapping[str, Value]):
         self.update(values or {})
 
     def _list_held(self) -> Mapping[str, Value]:
-        return self._modules
+        return {name: v for name, v in vars(self).items() if isinstance(v, Module | Tensor)}
 
     keys = property(lambda self: self._list_held().keys)
     values = property(lambda self: self._list_held().values)
     items = property(lambda self: self._list_held().items)
 
     def __setitem__(self, name: str, value: Value) -> None:
-        setattr(self, name, value)
+        setattr(self, name, value if isinstance(value, Module) else _own(value))
 
     def __getitem__(self, name: str) -> Value:
         return self._list_held()[name]
@@ -193,24 +197,13 @@ class ModuleDict(Module, MutableMapping[str, Value]):
         return len(self._list_held())
 
 
-def _own(value: Tensor) -> Tensor:
-    return value if value._parameter else Parameter(value)
-
-
-class ParameterDict(ModuleDict):
-    def __setitem__(self, name: str, value: Value) -> None:
-        setattr(self, name, _own(value))
-
-    def _list_held(self) -> Mapping[str, Value]:
-        return dict(self.named_parameters())
-
-
 class ParameterList(ModuleList):
     def __setattr__(self, name: str, value: Value) -> None:
         super().__setattr__(name, _own(value) if name.isdigit() else value)
 
 
-NN |= {each.__name__: each for each in (Identity, ModuleDict, ParameterDict, ParameterList)}
+NN |= {each.__name__: each for each in (Identity, ModuleDict, ParameterList)}
+NN["ParameterDict"] = type("ParameterDict", (ModuleDict,), {})
 LOAD = Module.load_state_dict
 LISTS = {name: getattr(Module, name) for name in ("parameters", "children", "modules")}
 

@@ -415,6 +415,5 @@ METHODS: Params = {
     "type": _change_type,
     "type_as": _to,
     "uniform_": _make_filler(lambda rng, shape, low=0.0, high=1.0: rng.uniform(low, high, shape)),
-    "view_as": lambda self, other: self.reshape(other.shape),
     "where": lambda self, condition, other: _choose(condition, self, other),
 }  # fmt: skip

@@ -268,13 +268,6 @@ def test_the_tree_of_an_answer_is_checked_like_a_program(text, phrase):
         check_expression(tree(text), declared=("x",), vocabulary=VOCABULARY)
 
 
-def test_a_program_knows_the_functions_it_calls():
-    """By the kind's own names, however they were spelled."""
-    program = check_program("ln(x) + np.arcsin(x) + asin(x)", declared="x", vocabulary=VOCABULARY)
-    assert program.functions == {"log", "arcsin"}
-    assert program.source == "ln(x) + np.arcsin(x) + asin(x)"
-
-
 @pytest.mark.parametrize(
     "text",
     [
