@@ -461,12 +461,6 @@ Dropout = enter(  # what draws at every call is no function
 # -- losses ----------------------------------------------------------------------------------------
 
 
-def _expect_reduction(reduction: str, **others: Value) -> Held:
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
-    return {}
-
-
 def _warn_of_shapes(layer: Layer, x: Value, target: Value) -> tuple[Value, ...]:
     came, wanted = (np.shape(unwrap(each)) for each in (x, target))
     if came != wanted:
@@ -478,12 +472,12 @@ def _warn_of_shapes(layer: Layer, x: Value, target: Value) -> tuple[Value, ...]:
     return x, target
 
 
-loss = partial(enter, STATELESS, reduction="mean", printed="", holds=_expect_reduction)
+loss = partial(enter, STATELESS, reduction="mean", printed="")
 loss("MSELoss", "mse_loss", feed=_warn_of_shapes)
 loss("L1Loss", "l1_loss")
 loss("SmoothL1Loss", "smooth_l1_loss", beta=1.0)
 loss("HuberLoss", "huber_loss", delta=1.0)
-weighted = partial(enter, STATELESS, printed="", holds=_expect_reduction, weight=None)
+weighted = partial(enter, STATELESS, printed="", weight=None)
 weighted("BCELoss", "binary_cross_entropy", reduction="mean")
 weighted("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", reduction="mean", pos_weight=None)
 weighted("NLLLoss", "nll_loss", ignore_index=-100, reduction="mean")

@@ -165,9 +165,7 @@ def convolve(a: Numbers, v: Numbers, mode: str = "full") -> Numbers:
 def correlate(a: Numbers, v: Numbers, mode: str = "valid") -> Numbers:
     if np.shape(a)[0] >= np.shape(v)[0]:
         return convolve.meaning(a, np.flip(v), mode)
-    if mode == "same":
-        return np.flip(convolve.meaning(v, np.flip(a), "same"))
-    return np.flip(convolve.meaning(np.flip(a), v, mode))
+    return np.flip(convolve.meaning(v, np.flip(a), mode))
 
 
 @formula(np.polyval)

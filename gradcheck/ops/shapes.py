@@ -436,8 +436,6 @@ def select(x: Numbers, *how: Numbers, **named: Numbers) -> Numbers:
 
 
 def _choose_first(condlist: Numbers, choicelist: Numbers, default: Numbers = 0.0) -> Numbers:
-    if len(condlist) != len(choicelist):
-        raise ValueError("list of cases must be same length as list of conditions")
     y = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         y = np.where(bare_numbers(condition), choice, y)

@@ -79,3 +79,8 @@ def test_dropout():
     assert np.array_equal(x.grad.numpy(), y.detach().numpy())
     assert abs(np.mean(y.detach().numpy()) - 1) < 0.08  # six standard deviations of the mean
     assert np.array_equal(drop.eval()(x).detach().numpy(), x.detach().numpy())
+
+
+def test_a_reduction_that_is_none():
+    with pytest.raises(TypeError, match="'mean', 'sum' or 'none' was expected"):
+        nn.MSELoss(reduction="foo")(tensor([1.0]), tensor([2.0]))
