@@ -109,7 +109,8 @@ def _quote_texts(place: Place, letter: str = "") -> Params:
         said = {_quote_operand(line, k, i) for k in place.ks}
         found[x] = said.pop() if len(said) == 1 else ""  # of an array the first entry says nothing
         if a is not None:
-            found[f"d{x}"] = "" if place.ks[1:] else line.write_derivative(a)
+            alike = all(line.args[k][i] == a for k in place.ks)
+            found[f"d{x}"] = line.write_derivative(a) if alike else ""
     varying = [x for x, a in args.items() if a is not None and line.tangents[a] is not None]
     if len(varying) == 1:
         w = varying[0]
