@@ -253,12 +253,12 @@ class Scalars(Array):
         if RUN.numbers and "out" in kwargs and inputs[0] is kwargs["out"][0] and self.ndim == 0:
             del kwargs["out"]  # `s += 1`
         if kind is None and not kwargs:
-            return getattr(ufunc, method)(*map(_as_floats, inputs))
+            return getattr(ufunc, method)(*(_bare(value, float) for value in inputs))
         if row is not None and method == "__call__" and not kwargs and find_cell(row, kind):
             return compute(row, *row.normal(inputs, {}))
         if "out" in kwargs:
-            kwargs["out"] = tuple(map(_as_plain_array, kwargs["out"]))
-        return wrap(getattr(ufunc, method)(*map(_as_plain_array, inputs), **kwargs))
+            kwargs["out"] = tuple(map(_bare, kwargs["out"]))
+        return wrap(getattr(ufunc, method)(*map(_bare, inputs), **kwargs))
 
     def __array_function__(self, func: Value, types: Value, args: Value, kwargs: Params) -> Value:
         if func in BY_COMPOUND:
@@ -315,7 +315,7 @@ def compute(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
     """A row's own cell on arrays of exact numbers; NumPy's code where the cell is empty."""
     kind = find_kind(operands)
     if kind is None:
-        return row.forward(*map(_as_floats, operands), **params)
+        return row.forward(*(_bare(value, float) for value in operands), **params)
     cell = find_cell(row, kind)
     if cell is None:
         return wrap((row.respelled or row.function)(*operands, **params), kind)
@@ -354,13 +354,9 @@ def find_kind(operands: tuple[Value, ...] | list[Value]) -> type[Scalar] | None:
     return None
 
 
-def _as_floats(value: Value) -> Value:
-    """An object array of plain numbers (a buffer of zeros) as an array of floats."""
-    return np.asarray(value, dtype=float) if isinstance(value, Scalars) else value
-
-
-def _as_plain_array(value: Value) -> Value:
-    return np.asarray(value) if isinstance(value, Scalars) else value
+def _bare(value: Value, dtype: type | None = None) -> Value:
+    """A plain array for NumPy; of floats where it holds no exact numbers (a buffer of zeros)."""
+    return np.asarray(value, dtype=dtype) if isinstance(value, Scalars) else value
 
 
 # -- balls -----------------------------------------------------------------------------------------

@@ -58,12 +58,9 @@ def compile_closed(symbols: Sequence[sympy.Symbol], expr: sympy.Expr) -> Callabl
     if expr in symbols:
         at = symbols.index(expr)
         return lambda *args: args[at]
-    if expr.is_Integer or expr.is_Float:
-        value = arb(int(expr) if expr.is_Integer else float(expr))
-        return lambda *args: value
-    if expr.is_Rational:
-        ratio = fmpq(expr.p, expr.q)
-        return lambda *args: arb(ratio)  # as precise as the run is by then
+    if expr.is_Rational or expr.is_Float:
+        number = fmpq(expr.p, expr.q) if expr.is_Rational else float(expr)
+        return lambda *args: arb(number)  # as precise as the run is by then
     if expr in (sympy.pi, sympy.E):
         made = arb.pi if expr is sympy.pi else arb.const_e
         return lambda *args: made()

@@ -49,19 +49,16 @@ def _sample_entries(case: Case) -> Opinion:
     places = _draw_places(case)
     with change_settings(folded=True), _trace(limits.FOLDED, path=None):
         inputs = {name: line.constants(values) for name, values in case.inputs.items()}
-        leaves = []
-        for name, index in places:
-            leaf = line.leaves(name, np.asarray(case.inputs[name])[index]).item()
+        leaves = [line.leaves(n, np.asarray(case.inputs[n])[index]).item() for n, index in places]
+        for (name, index), leaf in zip(places, leaves, strict=True):
             inputs[name][index] = leaf
-            leaves.append(leaf)
         out = case.function("symbolic", inputs)
         _, adjoint = _go_back(case, out)
     along = {name: np.zeros((len(places), *np.shape(case.inputs[name]))) for name in case.wrt}
     for k, (name, index) in enumerate(places):
         along[name][k, *index] = 1.0
-    slopes = np.array([adjoint.get(leaf, arb(0)) for leaf in leaves], dtype=object)
-    known, found = opinion.estimate(arbs(out)), Directions(along, opinion.estimate(slopes))
-    method = f"{len(places)} entries"
+    found = Directions(along, opinion.estimate(_gather(np.array(leaves, dtype=object), adjoint)))
+    known, method = opinion.estimate(arbs(out)), f"{len(places)} entries"
     return Opinion("symbolic", known, directions=found, ties=RUN.ties, method=method)
 
 
@@ -153,7 +150,7 @@ def _go_back(case: Case, out: Numbers) -> tuple[Numbers, dict[Symbolic, arb]]:
     return end, line.sum_gradients({end: arb(1)}) if isinstance(end, Symbolic) else {}
 
 
-def _gather(leaves: Scalars, adjoint: dict[Symbolic, arb]) -> Array:
+def _gather(leaves: Array, adjoint: dict[Symbolic, arb]) -> Array:
     return each(lambda leaf: adjoint.get(leaf, arb(0)), leaves)
 
 

@@ -201,17 +201,15 @@ def _read_formula(text: str, inputs: Mapping[str, Input]) -> Program:
     """Typed mathematics as a program; names that were not given are numbers, from the text."""
     if "\n" in text.strip():
         return check_program(text, declared=inputs)
-    free = {name: Input(name, None, (), True) for name in _list_words(write_plainly(text).text)}
-    for known in (inputs, free | dict(inputs)):
-        try:
-            read = read_formula(text, names=known, functions=FUNCTIONS)
-        except TextError as error:
-            complaint = error
-        else:
-            if read.steps[1:]:
-                raise TextError([Complaint("an equation is no function", ONE_SIDE)])
-            return check_program(read.understood, declared=known)
-    raise complaint
+    known: Collection[str] = inputs
+    try:
+        read = read_formula(text, names=known, functions=FUNCTIONS)
+    except TextError:
+        known = {*inputs, *_list_words(write_plainly(text).text)}
+        read = read_formula(text, names=known, functions=FUNCTIONS)
+    if read.steps[1:]:
+        raise TextError([Complaint("an equation is no function", ONE_SIDE)])
+    return check_program(read.understood, declared=known)
 
 
 def _find_needed(tree: ast.Module) -> set[str]:

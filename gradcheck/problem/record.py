@@ -8,6 +8,7 @@ is a simple one, else known to PLACES digits, so that exact answers at it are ri
 import ast
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -183,9 +184,8 @@ class Problem:
         """Whether a point lies where answers are compared."""
         if self.domain is None:
             return True
-        own = {n: _as_kind("float", each) for n, each in self.select_inputs(point).items()}
         try:
-            return bool(np.all(run(self.domain, own, KINDS["float"], FLOATS).value))
+            return bool(np.all(_run_floats(self.domain, self.select_inputs(point)).value))
         except GradcheckError:
             return False
 
@@ -257,15 +257,12 @@ class Problem:
         A loop that converges there may never end elsewhere.
         """
         given = {name: i.value for name, i in self.inputs.items() if i.value is not None}
-        nodes = ast.walk(self.program.tree)
-        if len(given) < len(self.inputs) or not any(isinstance(n, ENDLESS) for n in nodes):
-            return FLOATS.steps
-        own = {name: _as_kind("float", value) for name, value in given.items()}
-        try:
-            used = run(self.program, own, KINDS["float"], FLOATS).steps
-        except GradcheckError:
-            return FLOATS.steps
-        return min(FLOATS.steps, max(LEAST, LONGER * used))
+        endless = any(isinstance(node, ENDLESS) for node in ast.walk(self.program.tree))
+        if endless and len(given) == len(self.inputs):
+            with suppress(GradcheckError):
+                used = _run_floats(self.program, given).steps
+                return min(FLOATS.steps, max(LEAST, LONGER * used))
+        return FLOATS.steps
 
 
 def explain_too_large(shape: Sequence[int]) -> str:
@@ -284,10 +281,9 @@ def explain_unnameable(name: str) -> str:
 
 def is_training(problem: Problem) -> bool:
     """Whether a problem asks what is read at the end, or its program goes back by itself."""
-    if any(part.ask is not None for part in problem.parts):
-        return True
     calls = [n.func for n in ast.walk(problem.program.tree) if isinstance(n, ast.Call)]
-    return any(isinstance(func, ast.Attribute) and func.attr in METHODS for func in calls)
+    goes_back = any(isinstance(func, ast.Attribute) and func.attr in METHODS for func in calls)
+    return goes_back or any(part.ask is not None for part in problem.parts)
 
 
 @dataclass(frozen=True)
@@ -304,6 +300,11 @@ class ProblemSet:
 def _as_kind(kind: str, value: Value) -> Value:
     """Floats, as NumPy scalars where they have no axes; other kinds as they come."""
     return np.asarray(value, dtype=np.float64)[()] if kind == "float" else value
+
+
+def _run_floats(program: Program, inputs: Params) -> RunOutcome:
+    own = {name: _as_kind("float", value) for name, value in inputs.items()}
+    return run(program, own, KINDS["float"], FLOATS)
 
 
 # -- numbers as they are written -------------------------------------------------------------------

@@ -98,8 +98,7 @@ class Section:
                 self.complain(("inputs",), "no input requires grad", cure, key=True)
             return tracked, ()
         if not asked and not reads:
-            words = "no input is differentiated"
-            self.complain(("wrt",), words, "name one, or leave `wrt:` out")
+            self.complain(("wrt",), "no input is differentiated", "name one, or leave `wrt:` out")
         stored = find_assignments(program.tree) if program else {}
         for k, name in enumerate(asked):
             words, cure = "", "give the value that is meant its own name"

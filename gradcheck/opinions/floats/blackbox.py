@@ -73,30 +73,25 @@ def _look_at_each(
     value is no more than what is heard of it elsewhere, over the length on which the slope varies.
     """
     places = [(name, i) for name in case.wrt for i in np.ndindex(np.shape(case.inputs[name]))]
-    moved = {}  # which entries of the value an entry of an input moves
-    for name, index in places:
-        value = move_along(case, {name: opinion.unit(case.inputs[name], index)})
-        length = max(1.0, abs(float(np.asarray(case.inputs[name])[index])))
-        moved[name, index] = _find_moved(value, [far * length for far in limits.MOVING])
-    found = {place: _look_at(case, *place, moved[place]) for place in places}
-    loud = np.max([seen.noise * moved[place] for place, seen in found.items()], axis=0)
+    found = {place: _look_at(case, *place) for place in places}
+    loud = np.max([seen.noise * moved for seen, moved in found.values()], axis=0)
 
     def make(name: str, index: tuple[int, ...]) -> tuple[arb, Slope | None]:
-        seen = found[name, index]
-        heard = float(np.max(loud, initial=0.0, where=moved[name, index]))
+        seen, moved = found[name, index]
+        heard = float(np.max(loud, initial=0.0, where=moved))
         unheard = heard / seen.steps[1] if heard else 0.0
         return _make_ball(replace(seen, error=seen.error + unheard))
 
     return *opinion.ask_entries(case, make), float(np.max(loud, initial=0.0))
 
 
-def _find_moved(value: Callable[[float], Numbers], steps: Sequence[float]) -> Array:
-    """Which entries of a value any of some steps moves; at one of them there may be no value."""
+def _find_moved(value: Callable[[float], Numbers], length: float) -> Array:
+    """Which entries of a value a step moves; at some steps there may be no value."""
     here = np.array(value(0.0))
     moved = np.zeros(here.shape, dtype=bool)
-    for step in steps:
+    for far in limits.MOVING:
         try:
-            moved = moved | (np.asarray(value(step)) != here)
+            moved = moved | (np.asarray(value(far * length)) != here)
         except np.linalg.LinAlgError:  # which triangle it reads is no question for differences
             raise
         except (ArithmeticError, ValueError):
@@ -104,23 +99,25 @@ def _find_moved(value: Callable[[float], Numbers], steps: Sequence[float]) -> Ar
     return moved
 
 
-def _look_at(case: Case, name: str, index: tuple[int, ...], moved: Array) -> Scanned:
-    """The slope at one entry: by a quick look where there are many and it is sure, else a scan.
+def _look_at(case: Case, name: str, index: tuple[int, ...]) -> tuple[Scanned, Array]:
+    """The slope at one entry, and which entries of the value that moves.
 
-    Of the entries of the value that it moves, for what the others carry is no noise of theirs; of
-    all, beside which they may be small, where those leave it open.
+    By a quick look where there are many and it is sure, else a scan of the entries of the value
+    that it moves, for what the others carry is no noise of theirs; of all, beside which they may be
+    small, where those leave it open.
     """
     f, x = on_entry(case, name, index)
     length = max(1.0, abs(x))
+    moved = _find_moved(move_along(case, {name: opinion.unit(case.inputs[name], index)}), length)
     quick = glance(f, x, length) if case.size() > limits.SCANNED else None
     if quick is not None and quick.error <= limits.SURE * abs(quick.value):
-        return quick
+        return quick, moved
     if case.cotangent is None:
-        return scan(f, x)
+        return scan(f, x), moved
     masked = replace(case, cotangent=np.where(moved, case.cotangent, 0.0))
     seen = scan(on_entry(masked, name, index)[0], x)
     whole = scan(f, x) if seen.kind == "unresolved" else seen
-    return seen if whole.kind == "unresolved" else whole
+    return (seen if whole.kind == "unresolved" else whole), moved
 
 
 def _make_ball(seen: Scanned) -> tuple[arb, Slope | None]:
