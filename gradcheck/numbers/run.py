@@ -107,13 +107,10 @@ def heed_refusals() -> Iterator[None]:
 
     `try: math.exp(x)` with something else in its `except` is another function on other numbers.
     """
-    before, RUN.refused = RUN.refused, ""
-    try:
+    with change_settings(refused=""):
         yield
         if RUN.refused:
             raise TypeError(RUN.refused)
-    finally:
-        RUN.refused = before
 
 
 def refine(ask: Callable[[int], T], start: int) -> T:
