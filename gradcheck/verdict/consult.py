@@ -168,18 +168,16 @@ def consult_more(case: Case, verdict: Verdict, off: float) -> Verdict:
     entry of reverse mode that is as far off, no rounding of it excuses the claim.
     """
     mine, small = verdict.opinions["reverse"], case.size() <= limits.ENTRIES
-    sure = verdict.verdict == "agree" and not mine.abstains
-    look = sure and (off or not small)
+    if verdict.verdict != "agree" or mine.abstains:
+        return consult(case, write=False) if small else verdict
+    look = off or not small
     seen = measure_slopes(case, draw_directions(case, limits.SPARED)) if look else None
     given = [mine, verdict.opinions["symbolic"], seen or verdict.opinions["differences"]]
-    excused = seen is None or off <= find_least_seen(given)
-    if small:
-        return consult(case, write=False) if excused else read(case, given)
-    if not sure:
-        return verdict
-    if seen is None and (tied := judge_tied(case, mine)):
-        return tied
-    if excused:
+    if seen is None or off <= find_least_seen(given):  # rounding may excuse it
+        if small:
+            return consult(case, write=False)
+        if seen is None and (tied := judge_tied(case, mine)):
+            return tied
         given[0] = reverse(case, limits.MORE_SAMPLES)
     return read(case, given)
 
