@@ -566,6 +566,8 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     @grad.setter
     def grad(self, value: Self | None) -> None:
+        if value is self:
+            raise RuntimeError("can't assign Variable as its own grad")
         if value is not None:
             advice.expect_grad(type(self), self, value)
             self._grad = value
