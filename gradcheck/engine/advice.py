@@ -199,7 +199,13 @@ def explain_data(data: Value, value: Value) -> Exception:
 
 def expect_grad(kind: type[Value], like: Value, g: Value) -> None:
     """Raises RuntimeError for what is no gradient of such numbers: a hook's, or `t.grad = g`."""
-    if type(g) is not kind or (g.dtype, g.shape) != (like.dtype, like.shape):
+    if type(g) is kind and g.shape != like.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(g.shape)}' to a tensor of size "
+            f"'{list(like.shape)}'. Please ensure that the gradient and the tensor are the same "
+            "size"
+        )
+    if type(g) is not kind or g.dtype != like.dtype:
         due = f"a tensor of {like.dtype} and size {list(like.shape)}"
         raise RuntimeError(f"a gradient here is None or {due}; this came: {g!r}")
 

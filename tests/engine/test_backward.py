@@ -162,7 +162,7 @@ def test_the_same_programs_are_refused(arguments, name, call):
 def test_a_gradient_that_does_not_fit(hook):
     """Another size, no tensor, another dtype: given back by a hook, and assigned."""
     x = tensor([1.0, 2.0], requires_grad=True)
-    due = r"a gradient here is None or a tensor of float64 and size \[2\]"
+    due = r"a gradient here is .* tensor of float64 and size \[2\]|to a tensor of size '\[2\]'"
     with pytest.raises(RuntimeError, match=due):
         x.grad = hook(tensor([1.0, 2.0]))
     x.register_hook(hook)
