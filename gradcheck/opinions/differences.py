@@ -34,7 +34,11 @@ def differences(case: Case, directions: int = limits.DIRECTIONS) -> Opinion:
     Along so many `draw_directions` the slope is taken where there are too many entries.
     """
     try:
-        return run.refine(lambda bits: _form(case, bits, directions), limits.BALL_BITS)
+        try:
+            return run.refine(lambda bits: _form(case, bits, directions), limits.BALL_BITS)
+        except SteppedOver:
+            deep = limits.STEPS_DEEP
+            return run.refine(lambda bits: _form(case, bits, directions, deep), run.PATIENCE // 2)
     except NotScalar:
         raise
     except Undecided as error:  # floats would only take the branch that they take
@@ -55,9 +59,11 @@ def open_in_floats(case: Case) -> str:
     return ""
 
 
-def _form(case: Case, bits: int, count: int) -> Opinion:
-    may_retry = bits < run.PATIENCE
-    steps = limits.STEPS if may_retry else limits.STEPS_DEEP
+class SteppedOver(ArithmeticError):
+    """Several jumps of a floor lie within a step: nearer steps tell whether one is at the point."""
+
+
+def _form(case: Case, bits: int, count: int, steps: tuple[int, int, int] = limits.STEPS) -> Opinion:
     point = {name: balls(values) for name, values in case.inputs.items()}
     before = RUN.made
     value, here, floors = _evaluate(case, point)
@@ -73,11 +79,12 @@ def _form(case: Case, bits: int, count: int) -> Opinion:
                 _, there, beside = _evaluate(case, {**point, **moved})
             except (ZeroDivisionError, ValueError, TextError):
                 return arb.nan()
-            if may_retry and any(abs(b - a) > 1 for a, b in zip(floors, beside, strict=False)):
-                raise TooWide  # jumps of a floor lie within the step
+            several = any(abs(b - a) > 1 for a, b in zip(floors, beside, strict=False))
+            if several and steps is limits.STEPS:
+                raise SteppedOver
             return there
 
-        return measure_slope(at, here, x, may_retry, steps)
+        return measure_slope(at, here, x, bits < run.PATIENCE, steps)
 
     if cost * (4 * case.size() + 1) > limits.BALLS:
         asked = Directions.look(draw_directions(case, count), lambda row: ask(row, arb(1)))

@@ -22,7 +22,7 @@ BLAME_BITS, BLAME_STEP = 384, 100  # 2^-100: truncation and rounding both below 
 STRAIGHT = 1e-12  # a kink bends f by a part of its step, a curve by a part of its square
 BALL_BITS = 256  # of differences: three times the largest exponent of a step, so nothing cancels
 STEPS = (64, 72, 80)
-STEPS_DEEP = (1064, 1072, 1080)  # of the most bits: floors may jump as often as float64 reaches
+STEPS_DEEP = (1064, 1072, 1080)  # where a floor jumps more often: as far as float64 reaches
 STEPS_INSIDE = (200, 208, 216)  # of differences inside of differences: not felt by those outside
 """Steps of 2^-64, 2^-72 and 2^-80 of the input: the nearest kink that float64 can write beside an
 input lies at 2^-53 of it, so none is stepped over; each is a 256th of the one before."""
