@@ -95,9 +95,10 @@ class Source:
 
     def _compile(self, edit: Edit) -> CodeType | None:
         was, new = self.function.__code__, edit.new
-        if new is not None and not hasattr(new, "lineno"):
-            new = ast.copy_location(new, edit.old)
-        whole = ast.fix_missing_locations(fill(self.whole, {}, {id(edit.old): new}))
+        if new is not None:
+            new = new if hasattr(new, "lineno") else ast.copy_location(new, edit.old)
+            ast.fix_missing_locations(new)
+        whole = fill(self.whole, {}, {id(edit.old): new})
         try:
             made: CodeType = compile(whole, was.co_filename, "exec")
         except (SyntaxError, ValueError, TypeError, RecursionError):
