@@ -64,7 +64,7 @@ class SourceRepair:
 
 
 class Source:
-    """A function and its definition, which stands in a tree of its own: copies are edited."""
+    """A function and its definition, which stands in a tree of its own and is edited there."""
 
     def __init__(self, function: FunctionType, built: Definition) -> None:
         """Put the definition into a function of the variables of its closure, all of them used."""
@@ -77,6 +77,12 @@ class Source:
         self.whole = parse_python(f"def around({free}): pass")
         self.whole.body[0].body = [ast.copy_location(inner, built)]
         ast.fix_missing_locations(self.whole)
+        self.places: dict[int, tuple[Value, Value]] = {}  # of every node: what holds it, and where
+        for node in ast.walk(self.whole):
+            for name, part in ast.iter_fields(node):
+                each = list(enumerate(part)) if isinstance(part, list) else [(name, part)]
+                holder = part if isinstance(part, list) else vars(node)
+                self.places |= {id(held): (holder, key) for key, held in each}
 
     @contextmanager
     def running(self, edit: Edit) -> Iterator[bool]:
@@ -94,15 +100,16 @@ class Source:
             function.__code__ = was
 
     def _compile(self, edit: Edit) -> CodeType | None:
-        was, new = self.function.__code__, edit.new
-        if new is not None:
-            new = new if hasattr(new, "lineno") else ast.copy_location(new, edit.old)
-            ast.fix_missing_locations(new)
-        whole = fill(self.whole, {}, {id(edit.old): new})
+        was, new = self.function.__code__, edit.new or ast.Pass()
+        new = new if hasattr(new, "lineno") else ast.copy_location(new, edit.old)
+        holder, key = self.places[id(edit.old)]
+        holder[key] = ast.fix_missing_locations(new)  # to fill it into a copy takes as long again
         try:
-            made: CodeType = compile(whole, was.co_filename, "exec")
+            made: CodeType = compile(self.whole, was.co_filename, "exec")
         except (SyntaxError, ValueError, TypeError, RecursionError):
             return None
+        finally:
+            holder[key] = edit.old
         outer = next(c for c in made.co_consts if isinstance(c, CodeType))
         codes = (c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name == was.co_name)
         return next((c for c in codes if c.co_freevars == was.co_freevars), None)
