@@ -18,8 +18,7 @@ GOLDEN = (math.sqrt(5) - 1) / 2  # spreads steps so that none meets the binary r
 # -- exact numbers ---------------------------------------------------------------------------------
 
 LINE_BITS = 128  # of the closed form at first: 38 digits
-BLAME_BITS, BLAME_STEP = 384, 100  # 2^-100: truncation and rounding both below 1e-29
-STRAIGHT = 1e-12  # a kink bends f by a part of its step, a curve by a part of its square
+BLAME_BITS = 384  # of one op by itself
 BALL_BITS = 256  # of differences: three times the largest exponent of a step, so nothing cancels
 STEPS = (64, 72, 80)
 STEPS_DEEP = (1064, 1072, 1080)  # where a floor jumps more often: as far as float64 reaches
