@@ -140,16 +140,16 @@ def rewrite(
             call.func = ast.copy_location(named, call.func)
     words = SourceWords(NOBODY, tuple(names), divisors=tuple(sizes))
     tried = {ast.unparse(tree)}
-    for change in (_reorder(tree), _edit(tree, words, sorted(set(numbers)), suspects)):
-        for name, places, old, cure in change:
-            changed = fill(tree, {}, places)
-            text = ast.unparse(ast.fix_missing_locations(changed))
-            if text not in tried:
-                tried.add(text)
-                new = _write_line(fill(ast.Module([old], []), {}, places).body[0])
-                said = cure or f"`{new}` in the place of `{_write_line(old)}`"
-                row = ROWS.get(name, ROWS["small-slip"])
-                yield row, changed, passage.span(locate_node(old)), said
+    edits = _edit(tree, words, sorted(set(numbers)), suspects)
+    for name, places, old, cure in chain(_reorder(tree), edits):
+        changed = fill(tree, {}, places)
+        text = ast.unparse(ast.fix_missing_locations(changed))
+        if text not in tried:
+            tried.add(text)
+            new = _write_line(fill(ast.Module([old], []), {}, places).body[0])
+            said = cure or f"`{new}` in the place of `{_write_line(old)}`"
+            row = ROWS.get(name, ROWS["small-slip"])
+            yield row, changed, passage.span(locate_node(old)), said
 
 
 def _find_names(node: ast.AST) -> set[str]:
@@ -189,8 +189,9 @@ def _edit(
     groups += [(name, [edit]) for name, edit in named]
     statements = [node for node in nodes if isinstance(node, ast.stmt)]
     innermost = {id(node): each for each in statements for node in ast.walk(each)}
-    places = [(name, innermost[id(group[0].old)], group) for name, group in groups]
-    for name, old, group in sorted(places, key=lambda at: suspects.isdisjoint(list_targets(at[1]))):
+    found = [(name, innermost[id(group[0].old)], group) for name, group in groups]
+    found.sort(key=lambda change: suspects.isdisjoint(list_targets(change[1])))
+    for name, old, group in found:
         yield name, {id(edit.old): edit.new for edit in group}, old, ""
 
 

@@ -16,7 +16,7 @@ from gradcheck.documents.document import locate_node
 from gradcheck.engine.recording import MODE, watching
 from gradcheck.engine.tape import Leaf, Step, list_reachable
 from gradcheck.engine.tensor import Tensor, unwrap
-from gradcheck.language.budget import make_refusal
+from gradcheck.language.budget import FEWER, make_refusal
 from gradcheck.language.program import Program, locate_running
 from gradcheck.mistakes.training import Clear, Deposit, Write
 from gradcheck.opinions.tape import Observer, Record
@@ -26,7 +26,6 @@ from gradcheck.verdict.passes import BackwardPass
 CHUNK = 250  # numbers that are handled in the time of an operation on one number
 MOST_KEPT = 64
 MOST_SCOPES = 12
-FEWER = "use fewer turns or smaller arrays"
 
 Span = tuple[int, int] | None
 Do = Callable[[], None]
@@ -52,10 +51,6 @@ class Scope:
 
     place: Span = None
     occasion: int | None = None
-
-    def covers(self, one: "Scope") -> bool:
-        """Whether a single occasion is one of these."""
-        return self.place in (None, one.place) and self.occasion in (None, one.occasion)
 
     @property
     def cost(self) -> int:
@@ -90,7 +85,9 @@ class LoopVerbs:
 
     def say(self, verb: str, given: Numbers) -> Numbers:
         self.here, due = self.find_occasion(verb, given.leaf), RIGHT[verb](given)
-        if verb not in self.ways or not self.scope.covers(self.here):
+        place, occasion = self.scope.place, self.scope.occasion
+        said = place in (None, self.here.place) and occasion in (None, self.here.occasion)
+        if verb not in self.ways or not said:
             return due
         came = self.ways[verb](given)
         if not np.array_equal(came, due):

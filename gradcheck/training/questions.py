@@ -6,6 +6,7 @@ points, and explained, as it is where the problem is an expression.
 """
 
 import ast
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -98,7 +99,7 @@ class GradientQuestion(Problem):
         return tuple(f"{n.op.name} {n.span}" for record, _ in summands for n in record.nodes)
 
     def _case(self, point: Point) -> Case:
-        place: list[Span] = [None]
+        place = deque[Span]([None], maxlen=1)
         found: GradientRead | GradcheckError
         try:
             found = read_gradient(self.whole, self.read, point)
@@ -108,13 +109,10 @@ class GradientQuestion(Problem):
         except GradcheckError as error:
             found, cotangent = error, None
 
-        def at(span: Span) -> None:
-            place[0] = span
-
         def function(kind: str, inputs: Params) -> Numbers:
             if isinstance(found, GradcheckError):
                 raise found
-            return found.value(kind, inputs, at)
+            return found.value(kind, inputs, place.append)
 
         return Case(function, point, self.wrt, cotangent, self.seed, lambda: place[0])
 
