@@ -39,7 +39,6 @@ def test_a_rule_of_calculus(function, derivative):
 
 @pytest.mark.parametrize(("function", "derivative"), SCALARS[1::8], ids=str)
 def test_a_thousandth_beside_a_rule_is_wrong(function, derivative):
-    """However the rule is spelt."""
     assert _ask("check", function, f"{derivative} + x/1000", "x=0.6")[0] == 1
 
 

@@ -17,7 +17,6 @@ BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 
 def test_every_page_is_a_topic():
-    """A page for each topic, and no other but the first of the site."""
     assert {file.stem for file in HELP.glob("*.md")} == {"index", *TOPICS}
 
 

@@ -68,7 +68,6 @@ def test_there_are_fourteen_sets_of_more_than_a_hundred_problems():
 
 
 def test_every_mistake_occurs():
-    """Every mistake of the catalogue, and of the training loop, is named in the course."""
     known = {row.id for row in (*CATALOGUE, *TRAINING, *TYPING)}
     used = {mistake for problem in PROBLEMS.values() for _, mistake in problem.wrong}
     assert known - used == set()
@@ -117,7 +116,6 @@ def test_a_loop_that_converges_at_the_given_point_may_not_run_on_elsewhere():
 
 
 def test_a_list_as_the_value_is_an_array():
-    """A program that ends in a list has the array of it as its value, and the opinions agree."""
     text = "id: row\ninputs: {x: 0.5}\nprogram: '[x, x**2]'\ncotangent: [1.0, 2.0]\n"
     problem = load_text(text).problems[0]
     verdict = consult(problem.case(draw_given_point(problem)))

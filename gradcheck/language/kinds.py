@@ -18,15 +18,7 @@ from gradcheck.numbers.ball import Ball, Scalar, Scalars, arbs, balls, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import BY_SPELLING, TABLE
 from gradcheck.ops.pytorch import OF_METHODS, OWN
-from gradcheck.ops.row import (
-    ANSWERED,
-    COMPOUNDS,
-    FORMULA_SPELLINGS,
-    Compound,
-    Op,
-    flat,
-    sympy,
-)
+from gradcheck.ops.row import ANSWERED, COMPOUNDS, FORMULA_SPELLINGS, Compound, Op, flat, sympy
 from gradcheck.values import Params, Routine, Value
 
 # Arrays from nothing, and questions about bare numbers: what they answer has no derivative.

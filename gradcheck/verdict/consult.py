@@ -183,9 +183,7 @@ def consult_more(case: Case, verdict: Verdict, off: float) -> Verdict:
 
 
 def read(
-    case: Case,
-    opinions: Sequence[Opinion],
-    known: Mapping[str, Estimate] = MappingProxyType({}),
+    case: Case, opinions: Sequence[Opinion], known: Mapping[str, Estimate] = MappingProxyType({})
 ) -> Verdict:
     """The verdict on opinions already formed.
 

@@ -50,7 +50,6 @@ PLAIN = yaml.safe_load(Path(__file__).with_name("plain.yaml").read_text())
 
 @pytest.mark.parametrize(("text", "value"), PLAIN)
 def test_plain_words_of_a_form(text, value):
-    """A form delivers truth values and graph nodes as words."""
     assert answer(text) == Plain(value)
 
 
@@ -84,7 +83,6 @@ def test_nested_lists_are_numbers_row_by_row():
     "typed", ["[[1, 2.50], [-3, 4]]", "tensor([[1, 2.50], [-3, 4]])", " [[1,2.50],[-3,4]]"]
 )
 def test_a_typed_list_of_numbers(typed):
-    """A form's text with a list in it is the same as the list."""
     numbers = answer(typed)
     assert numbers.shape == (2, 2)
     assert numbers.values == tuple(map(Fraction, ["1", "2.5", "-3", "4"]))

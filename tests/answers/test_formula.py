@@ -161,7 +161,6 @@ FAULTS = {
 
 @pytest.mark.parametrize("typed", FAULTS)
 def test_shapes_that_do_not_fit_are_told_in_the_same_notation(typed):
-    """Which factor, which shapes, and what would fit."""
     shapes = {name: entry.shape for name, entry in INPUTS.items()}
     assert describe_misfit(formula(typed).tree, shapes) == FAULTS[typed]
 

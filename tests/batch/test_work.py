@@ -99,8 +99,6 @@ def worker(
 
 
 def test_a_fault_of_ours_costs_one_answer(monkeypatch):
-    """The answer that stumbles, and no other, is left to a person."""
-
     def fails(ready, part, answer):
         if answer == "7x":
             raise RecursionError("too deep")

@@ -67,7 +67,6 @@ def test_a_problem_may_come_from_standard_input():
 
 
 def test_a_fault_of_ours_in_one_problem_leaves_the_others_their_answers(file, monkeypatch):
-    """The others of the file are solved, in whatever order; then the fault is said."""
     judged = solve.consult
 
     def broken(case, *more, **words):

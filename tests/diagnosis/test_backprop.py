@@ -98,7 +98,6 @@ def test_faults_are_named():
 
 @pytest.mark.parametrize("fault", [fault for name, fault in FAULTS if name == TANH], ids=str)
 def test_every_fault_of_a_homework_is_named(fault):
-    """In every part that the fault changes, its id is among few."""
     assert unnamed(TANH, fault, most=3) == {}
 
 

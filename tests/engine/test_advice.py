@@ -63,7 +63,6 @@ COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, 
 
 @pytest.mark.parametrize("compare", COMPARISONS, ids=lambda f: f.__name__)
 def test_comparisons_give_plain_arrays_from_either_side(compare):
-    """Masks are NumPy arrays, whoever stands on the left, and index plain arrays."""
     t = leaf()
     for left, right in ((t, ND - 1.5), (ND - 1.5, t), (t, 1.5), (1.5, t), (np.float64(1.5), t)):
         mask = compare(left, right)

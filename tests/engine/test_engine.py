@@ -31,7 +31,6 @@ from tests.support.sweeping import at_most
 
 
 def names(step):
-    """The names of what comes next."""
     return [(type(s).__name__ if s is None else repr(s), k) for s, k in step.next_functions]
 
 

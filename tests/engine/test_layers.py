@@ -58,7 +58,6 @@ def test_an_axis_has_to_be_said(name):
 
 @pytest.mark.parametrize("layer", [Linear, nn.GRUCell])
 def test_the_weights_of_a_layer_follow_the_seed(layer):
-    """Another draw for each layer, the same again after the same seed."""
     manual_seed(3)
     first, second = layer(2, 2), layer(2, 2)
     manual_seed(3)

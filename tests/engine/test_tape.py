@@ -90,7 +90,6 @@ def test_nothing_is_kept_that_no_vjp_reads(make, freed):
 
 
 def test_backward_frees_what_was_saved():
-    """After backward the saved values are gone, with retain_graph they stay."""
     x = tensor(np.ones(10), requires_grad=True)
     middle = x * 2.0
     value = weakref.ref(middle._value)

@@ -211,7 +211,6 @@ def test_a_chain_that_begins_wrong_says_so(problem):
 
 @pytest.mark.parametrize(("whole", "own"), [("chain: strict\n", ""), ("", ", chain: strict")])
 def test_a_strict_chain_has_no_false_link(whole, own):
-    """`chain: strict` in a problem or its set says which link it is."""
     ready = keyed(f"{whole}problems:\n- {{id: t, inputs: {{x: 2.0}}, program: x**3{own}}}\n")
     for line, typed in enumerate(["2x = 3x^2", "3x^2\n= 2x\n= 3x^2"], 1):
         judged = mark(ready, ready.problem.parts[0], typed)
@@ -226,7 +225,6 @@ def test_a_marker_of_a_list_is_noted(problem, typed, left):
 
 
 def test_junk_around_the_spellings_of_right_answers_is_never_right():
-    """However the right formula is spelled: before it, behind it, around it."""
     rng = random.Random(7)
     known = [row for row in typed_answers() if row[0] == ("x",) and row[1] in FUNCTIONS]
     keys = {meaning: make_key(make_question(f, [], [])) for meaning, f in FUNCTIONS.items()}

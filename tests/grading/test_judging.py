@@ -37,7 +37,6 @@ def json_line(judgement, source, feedback):
 
 
 def test_a_wrong_entry_is_pointed_at():
-    """The witness names the entry, with both numbers."""
     witness = judged(keyed(ROW), [1, 5, 16]).witness
     assert (witness.index, witness.yours, witness.expected) == ((1,), 5.0, 4.0)
     assert witness.at == {"x": [1.0, 2.0, 4.0]}

@@ -51,7 +51,6 @@ def test_a_sheet_with_working(sheet):
 
 @pytest.mark.parametrize("typed", ["d/dx(x^2 sin x)", "(x^2 sin x)'", "2x sin x = (x^2 sin x)'"])
 def test_an_answer_is_a_derivative_that_was_taken(typed):
-    """To say what is to be done is no answer."""
     assert marked(scalar(PRODUCT), typed)["verdict"] == "invalid"
 
 

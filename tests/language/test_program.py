@@ -63,7 +63,6 @@ def test_decimals_and_quotients_of_integers_stay_exact():
 
 
 def test_integers_stay_integers_where_an_index_or_a_count_needs_them():
-    """`//`, `%`, `**`, products and differences of integers are integers."""
     assert value("x[7 // 3 - 1] + [10, 20][2**0]", x=X) == 22.0
 
 
@@ -263,7 +262,6 @@ def test_the_tree_of_an_answer_runs_through_the_same_evaluator():
     [("y", "known here"), ("x.__class__", "_"), ("lambda: x", "lambda"), ("open('f')", "reaches")],
 )
 def test_the_tree_of_an_answer_is_checked_like_a_program(text, phrase):
-    """Nothing is trusted for having come as a tree."""
     with pytest.raises(TextError, match=phrase):
         check_expression(tree(text), declared=("x",), vocabulary=VOCABULARY)
 

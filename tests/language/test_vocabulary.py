@@ -62,7 +62,6 @@ def test_every_fault_of_a_program_gets_its_complaint():
 
 
 def test_complaints_stop_where_nobody_reads_on():
-    """A program of faults gets twenty complaints."""
     with pytest.raises(TextError) as caught:
         check_program("q\n" * 500, declared=("x",), vocabulary=VOCABULARY)
     assert len(caught.value.complaints) == 20
@@ -93,7 +92,6 @@ def test_every_refused_construct_says_what_it_is_and_what_to_do():
 
 
 def test_dunder_names_are_refused_even_where_a_vocabulary_offers_them():
-    """A slip in a vocabulary opens no door."""
     careless = Vocabulary(
         functions=frozenset({"__import__"}),
         attributes=frozenset({"__class__"}),

@@ -102,7 +102,6 @@ def test_a_series_that_no_mistake_changes_is_drawn_alone():
     [(2, ["v[0]", "v[1]", "entries of v"]), (7, ["v: 2-norm of its 7 entries"])],
 )
 def test_few_entries_are_drawn_each_and_many_as_a_norm(entries, labels):
-    """Six entries can be told apart; of more the 2-norm is drawn, and the axis says so."""
     text = f"""
 id: vector
 inputs: {{w: {[3.0] * entries}}}

@@ -111,7 +111,6 @@ def test_what_is_not_drawn_is_said(file, tmp_path, program, words):
 
 
 def test_the_same_id_in_two_files_gives_two_pictures(file, tmp_path):
-    """Sets may share an id; the later one's files get a number."""
     first, second = file(SQUARE, "a.yaml"), file(SQUARE, "b.yaml")
     run("solve", first, second, "--plot", str(tmp_path / "out"))
     names = {p.name for p in (tmp_path / "out").glob("*.dot")}

@@ -14,7 +14,6 @@ BY_HAND = Path(__file__).with_name("answers.csv").read_text().splitlines()[1:]
 
 @pytest.mark.parametrize("row", BY_HAND)
 def test_mistakes_are_written_as_by_hand(row):
-    """Some answer of the mistake is judged to be the same formula as that written by hand."""
     program, mistake, by_hand = row.split(",")
     given = ["x=0.7", *(["a=2", "k=3"] if "a" in program.split("*")[0] and "k" in program else [])]
     ready = make_key(make_question(program, given, ["x"]))

@@ -80,7 +80,6 @@ def test_many_problems(rule, level):
     "mistake", ["quotient-swapped", "constant-added", "missing-inner-derivative"]
 )
 def test_the_next_problem_shows_a_mistake_alone(mistake):
-    """It is a set of one problem, and the same one for the same seed."""
     found = next_problem(mistake, 3)
     assert found.text == next_problem(mistake, 3).text != next_problem(mistake, 4).text
     assert self_test(found) == []
@@ -127,7 +126,6 @@ def test_what_there_is_no_problem_for():
 
 
 def test_a_mistake_is_alone_in_the_parts_that_it_changes():
-    """Where it changes nothing there is nothing to say of it."""
     ready = keyed("id: t\ninputs: {x: 1.3, y: 0.7}\nprogram: x**3 + sin(y)\n")
     assert is_alone(ready, list_acts(ready, "function-misread")[0])
     assert not is_alone(ready, list_acts(ready, "reciprocal")[0])  # cos(y) for 1/cos(y)?

@@ -50,7 +50,6 @@ def test_one_misconception_in_three_places_is_one():
 
 
 def test_slips_right_parts_and_pairs_are_left_alone():
-    """Two slips are two; what is right has no mistake; two mistakes at once are not one."""
     lines = (
         part("a", "sign-error"),
         part("b", "sign-error"),

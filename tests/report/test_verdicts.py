@@ -67,7 +67,6 @@ def test_a_whole_power_of_a_negative_number_has_an_error_bar():
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_reports_fit_their_screen(file, columns, monkeypatch):
-    """No line is longer than the screen, and no number is cut to fit."""
     monkeypatch.setenv("COLUMNS", str(columns))
     for words in (["solve", file(LOOP % 30, "a.yaml"), file(WIDE, "b.yaml"), "--steps"], ["ops"]):
         said = CliRunner().invoke(main, words).output

@@ -80,7 +80,6 @@ def told(snippet: Snippet, m: Any) -> Any:
 
 
 def text(value: Any) -> str:
-    """A value as text that does not depend on whose it is."""
     if isinstance(value, tuple | list) and type(value).__name__ in ("tuple", "list"):
         return f"({', '.join(map(text, value))})"
     if isinstance(value, tuple):

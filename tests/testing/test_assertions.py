@@ -424,7 +424,6 @@ def test_misuse_is_told(name):
 
 @pytest.mark.parametrize("how", [{"rtol": -1}, {"rtol": np.nan}, {"rtol": "1e-3"}, {"explain": -1}])
 def test_what_is_no_tolerance_is_refused(how):
-    """Nothing passes by a tolerance that is none."""
     with pytest.raises(ValueError, match=r"rtol=|explain="):
         check(np.sum, X5, **how)
 

@@ -39,7 +39,6 @@ def closed():
 
 
 def slip_in_one_of_two(g, x, w):
-    """Of two gradients one forgets the slope of tanh."""
     y = np.tanh(x @ w)
     return g * (1 - y**2) @ w.T, x.T @ g
 
@@ -192,7 +191,6 @@ def slope_of_softplus(x):
 
 
 def other_slope(g, x):
-    """Of arctan, with what is the slope of another."""
     return g * slope_of_softplus(x)
 
 

@@ -7,14 +7,7 @@ import pytest
 import yaml
 
 from gradcheck.texts.forms import evaluate_text
-from gradcheck.texts.notation import (
-    Notation,
-    Tex,
-    list_sizes,
-    parse_formula,
-    rank,
-    write_latex,
-)
+from gradcheck.texts.notation import Notation, Tex, list_sizes, parse_formula, rank, write_latex
 
 AXES = dict.fromkeys(["X", "W", "W2", "H", "P", "Y", "R", "A", "K", "Q"], 2) | dict.fromkeys(
     ["x", "y", "w", "r", "v", "b1"], 1

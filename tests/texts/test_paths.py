@@ -93,7 +93,6 @@ def test_numbers_that_nobody_reads_are_not_worked_out(program):
 
 
 def test_an_input_called_e_is_not_the_constant():
-    """The constant is then exp(1)."""
     assert shown(found("x*exp(1) + e*x", x=0.5, e=3.0)["x"]) == "e + exp(1)"
 
 

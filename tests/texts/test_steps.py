@@ -94,7 +94,6 @@ def test_what_depends_on_no_input_has_no_steps():
 
 
 def test_the_cotangent_of_an_array_valued_program_is_the_seed():
-    """A problem with a cotangent starts from it."""
     found = walked(asked("x**2", cotangent=[10.0, 0.1]))
     np.testing.assert_allclose(found.backward[-1].value, [20.0, 0.4], rtol=1e-15)
 

@@ -210,7 +210,6 @@ def test_words_of_a_recorded_run_need_a_backward_call():
 
 
 def test_solve_shows_the_ledger_and_says_it_in_json():
-    """`--steps` prints the ledger; `--json` has the parts, the events and the ledger."""
     args = ["solve", "problems/training.yaml", "--problem", "training-two-backwards"]
     shown = run(*args, "--steps").output
     assert "backward call 2" in shown

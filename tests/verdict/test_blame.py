@@ -132,7 +132,6 @@ def test_the_example_agrees(name):
 
 @pytest.mark.parametrize("name", TABLE)
 def test_a_wrong_cell_is_a_dissent(name):
-    """No cell of a row can be wrong without the verdict seeing it, and naming it."""
     for trial in one_slip_each(name):
         assert trial.verdict.verdict == "dissent", (trial.cell, trial.slip, trial.verdict)
         assert named(name, trial) != (name in BY_FLOATS), (trial.cell, trial.slip, trial.blamed)

@@ -63,9 +63,7 @@ def scan_along(case: Case, along: Params) -> Directions:
     return Directions.look(along, ask)
 
 
-def _look_at_each(
-    case: Case,
-) -> tuple[dict[str, Estimate], dict[opinion.Place, Slope], float]:
+def _look_at_each(case: Case) -> tuple[dict[str, Estimate], dict[opinion.Place, Slope], float]:
     """The slope at every entry of every wrt input, and the loudest noise that was heard.
 
     Every bar allows for rounding that shows only when other inputs are moved: beside 1 a
