@@ -101,6 +101,9 @@ def combine_pairs(line: ScalarLine, acts: Mapping[int, Made]) -> Combined:
     return [both for both, _ in found], [flat for _, flat in found]
 
 
+ALIKE = 16  # operands whose derivatives are written out, to see whether they are one
+
+
 def _quote_texts(place: Place, letter: str = "") -> Params:
     """What the words of a row may mention: spans of the program, or names and numbers."""
     line, args = place.line, dict(zip("uv", place.line.args[place.ks[0]], strict=False))
@@ -109,8 +112,9 @@ def _quote_texts(place: Place, letter: str = "") -> Params:
         said = {_quote_operand(line, k, i) for k in place.ks}
         found[x] = said.pop() if len(said) == 1 else ""  # of an array the first entry says nothing
         if a is not None:
-            alike = all(line.args[k][i] == a for k in place.ks)
-            found[f"d{x}"] = line.write_derivative(a) if alike else ""
+            every = {b for k in place.ks if (b := line.args[k][i]) is not None}
+            slopes = {line.write_derivative(b) for b in every} if len(every) <= ALIKE else ()
+            found[f"d{x}"] = slopes.pop() if len(slopes) == 1 else ""
     varying = [x for x, a in args.items() if a is not None and line.tangents[a] is not None]
     if len(varying) == 1:
         w = varying[0]

@@ -177,7 +177,7 @@ SMOOTHED = {
     "inside, its derivative,": "inside",
     "inside, its derivative:": "inside:",
     " is its derivative: its minus was lost": " lost its minus",
-    "its derivative, the derivative of the inside": "the derivative of the inside",
+    "its derivative, the derivative of": "the derivative of",
 }
 
 
